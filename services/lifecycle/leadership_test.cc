@@ -23,6 +23,8 @@
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/lifecycle/peers/testing/fake_peers.h"
+#include "services/lifecycle/reconcile/delay_queue.h"
+#include "services/lifecycle/reconcile/peer_watches.h"
 #include "services/lifecycle/testing/service_test_base.h"
 #include "tests/testing/counted_lines.h"
 #include "tests/testing/metric_value.h"
@@ -590,6 +592,21 @@ TEST_F(SteadyLead, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
   ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
   Until([&] { return is_asked(12) && is_asked(2); }, "both pools' requests");
   EXPECT_LT(asks_for(2), asks_for(12));
+}
+
+// It may have been restored where it stands, and answers whoever asks before it is watched again.
+TEST_F(Leadership, AQuotaWhoseWatchHasEndedIsInDoubtAtOnce) {
+  Apply("p", 1);
+  DelayQueue due;
+  std::atomic<int> doubts = 0;
+  PeerWatches watches(peers_.channels(), &b_->lane(), &due, [&] { ++doubts; });
+  watches.Start();
+  peers_.quota.SetLimit(kQuota, 10);
+  Until([&] { return due.stats().scheduled == 1; }, "what the watch told");
+  EXPECT_EQ(doubts, 1) << "as it began";
+  peers_.quota.DropWatches();
+  Until([&] { return peers_.quota.watches() == 2; }, "the next watch");
+  EXPECT_EQ(doubts, 3) << "as the first one ended, and as the next one began";
 }
 
 // Each attempt to watch quota could be the first that reaches a restored one. A pool that is not

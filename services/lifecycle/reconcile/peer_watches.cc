@@ -79,8 +79,8 @@ void AddAll(const State& state, DelayQueue& due) {
 }
 
 PeerWatches::PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due,
-                         std::function<void()> quota_begins)
-    : peers_(peers), lane_(*lane), due_(*due), quota_begins_(std::move(quota_begins)) {
+                         std::function<void()> quota_in_doubt)
+    : peers_(peers), lane_(*lane), due_(*due), quota_in_doubt_(std::move(quota_in_doubt)) {
   for (auto watch : {&PeerWatches::WatchQuotas, &PeerWatches::WatchClaims,
                      &PeerWatches::WatchMachines, &PeerWatches::WatchConfigurations}) {
     watches_.push_back(std::make_unique<rpc::Watch>((this->*watch)()));
@@ -121,7 +121,11 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
   using Response = quota::v1::WatchQuotasResponse;
   const std::shared_ptr<quota::v1::QuotaService::Stub> stub =
       quota::v1::QuotaService::NewStub(peers_.quota);
-  const auto take = [this, history = std::make_shared<std::string>()](const Response& message) {
+  // The watch's thread's: whether the stream has told anything.
+  const auto told = std::make_shared<bool>(false);
+  const auto take = [this, told,
+                     history = std::make_shared<std::string>()](const Response& message) {
+    *told = true;
     std::map<std::string, QuotaMove> moved;  // Quotas, by all that moved them
     const auto note = [&](const std::string& key, QuotaMove move) {
       // A Holding's name begins with its Quota's.
@@ -139,13 +143,18 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
     });
     for (const auto& [quota, move] : moved) QuotaMoved(quota, move);
   };
-  return WithSnapshots(rpc::StreamOf<Response>(
-                           quota::v1::WatchQuotasRequest(),
-                           [stub](auto... call) { stub->async()->WatchQuotas(call...); }, take),
-                       [this] {
-                         quota_begins_();
-                         quota_filter_.BeginSnapshot();
-                       });
+  rpc::Watch::Options options =
+      WithSnapshots(rpc::StreamOf<Response>(
+                        quota::v1::WatchQuotasRequest(),
+                        [stub](auto... call) { stub->async()->WatchQuotas(call...); }, take),
+                    [this] {
+                      quota_in_doubt_();
+                      quota_filter_.BeginSnapshot();
+                    });
+  options.ended = [this, told](const absl::Status&) {
+    if (std::exchange(*told, false)) quota_in_doubt_();
+  };
+  return options;
 }
 
 void PeerWatches::QuotaMoved(absl::string_view quota, QuotaMove move) {

@@ -35,11 +35,11 @@ void AddAll(const State& state, DelayQueue& due);
 // or answered before (change_filter.h, machine_mirror.h).
 class PeerWatches {
  public:
-  // `lane` and `due` must outlive it. `quota_begins` is called, from any thread, before a stream of
-  // quota tells anything: quota may have been restored to a past, which shows only at the end of
-  // the snapshot.
+  // `lane` and `due` must outlive it. `quota_in_doubt` is called, from any thread, when a stream of
+  // quota has ended and before the next one tells anything: quota may have been restored to a past,
+  // and answers requests meanwhile; it shows only at the end of the snapshot.
   PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due,
-              std::function<void()> quota_begins);
+              std::function<void()> quota_in_doubt);
   ~PeerWatches();
 
   void Start();
@@ -76,7 +76,7 @@ class PeerWatches {
   const Peers peers_;
   const Lane& lane_;
   DelayQueue& due_;
-  const std::function<void()> quota_begins_;
+  const std::function<void()> quota_in_doubt_;
   ChangeFilter quota_filter_{true, /*names=*/true};
   ChangeFilter claim_filter_{false};  // the watch does not show the machines
   ChangeFilter configuration_filter_{true};

@@ -53,6 +53,8 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     feed_.Drop();
   }
   int refused_watches() const { return refused_watches_; }
+  // Those that were begun.
+  int watches() { return feed_.watches(); }
   void SetAway(bool away) {
     MutexLock lock(mutex_);
     refusal_ = away ? NobodyThere() : grpc::Status::OK;
