@@ -399,6 +399,21 @@ TEST_F(Leadership, InAnotherHistoryTheLeaseIsTakenAnew) {
   AwaitLead(*a_);
 }
 
+// A standby without the last commits takes over under the leader, whose lease it knows: what the
+// rows have forgotten may have been asked for, and the leader is to ask above that.
+TEST_F(SteadyLead, InAnotherHistoryNothingIsAskedBeforeTheLeaseIsTakenAnew) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  const std::string pool = Apply("first", 2);
+  Until([&] { return NodesOf(*a_, pool) == 2; });
+  (void)QuietPlans(*a_);
+  const size_t before = peers_.quota.asked().size();
+  database_.Execute("UPDATE lifecycle.journal_head SET incarnation = 'another'");
+  Until([&] { return peers_.quota.asked().size() > before; }, "a request");
+  EXPECT_EQ(database_.QueryValue("SELECT incarnation FROM lifecycle.lease"), "another");
+  const auto asked = peers_.quota.asked();
+  for (size_t i = before; i < asked.size(); ++i) EXPECT_GE(asked[i].generation(), kHistoryJump);
+}
+
 // More pools than one command of the takeover raises.
 class RestoredLead : public SteadyLead {
  protected:

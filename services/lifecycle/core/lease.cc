@@ -37,6 +37,11 @@ std::optional<Heartbeat> Release(const std::optional<Heartbeat>& row, absl::stri
 
 // --- one replica ---
 
+bool IsTakenIn(const State& state, absl::string_view incarnation) {
+  const Lease* lease = state.table<Lease>().Find(Lease::kName);
+  return lease != nullptr && lease->incarnation == incarnation;
+}
+
 absl::Status RewriteLease(StagedState<State>& staged) {
   const Lease* lease = staged.state().table<Lease>().Find(Lease::kName);
   if (lease == nullptr) return absl::OkStatus();

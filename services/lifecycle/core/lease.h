@@ -42,6 +42,11 @@ std::optional<Heartbeat> RenewLease(const std::optional<Heartbeat>& row, int64_t
 std::optional<Heartbeat> Release(const std::optional<Heartbeat>& row, absl::string_view holder,
                                  absl::Time now);
 
+// Whether the journal's lease was taken over in this history of the database. If not, nobody may
+// lead, though a row of before the history was replaced names its holder still: TakeLease has not
+// raised the generations above those of the part that was lost.
+bool IsTakenIn(const State& state, absl::string_view incarnation);
+
 // Changes the journal's lease and changes it back: its commit shows that writes get through, and
 // the row is as it was.
 absl::Status RewriteLease(StagedState<State>& staged);

@@ -271,6 +271,15 @@ TEST_F(Keeper, SaysThatItCanNotCommitWhileThatFails) {
   EXPECT_TRUE(keeper_.Facts(now_).can_commit);
 }
 
+TEST(Lease, IsTakenInTheHistoryOfItsTakeoverAlone) {
+  State state;
+  StagedState<State> staged(state, 0);
+  EXPECT_FALSE(IsTakenIn(state, "one"));
+  staged.Put(Lease{.holder = "a", .epoch = 1, .incarnation = "one"});
+  EXPECT_TRUE(IsTakenIn(state, "one"));
+  EXPECT_FALSE(IsTakenIn(state, "another"));
+}
+
 // Two replicas and their row under a clock that is set at random: whoever asks, no epoch is ever
 // given to two, nor twice to one that another came after.
 TEST(Lease, NoEpochIsGivenToTwo) {

@@ -20,6 +20,7 @@
 #include "services/common/steady_clock.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/explain.h"
+#include "services/lifecycle/core/lease.h"
 #include "services/lifecycle/core/names.h"
 #include "services/trace/span.h"
 #include "storage/postgres/commit_traces.h"
@@ -197,6 +198,8 @@ void Reconciler::Restate() {
 std::vector<PoolPass> Reconciler::BeginPasses(const std::vector<std::string>& names) const {
   std::vector<PoolPass> passes;
   lane_.PeekAt([&](const State& state, const auto& at) {
+    // The lead is over, and this replica does not know it yet. A takeover makes all pools due.
+    if (!IsTakenIn(state, at.incarnation)) return;
     for (const std::string& name : names) {
       auto snapshot = SnapshotOf(state, name);
       if (snapshot) passes.push_back({*std::move(snapshot), at.incarnation});

@@ -68,6 +68,7 @@ class Reconciler {
   // While quota is away this is tried again (RestateSchedule), and passes go on.
   void Restate();
   void Pass(const std::vector<std::string>& names);
+  // Empty, too, when the database's history was replaced since this replica took the lead.
   std::vector<PoolPass> BeginPasses(const std::vector<std::string>& names) const;
   void TellRaised(const Pool& pool, const PoolPlan& plan) const;
   // Submits the plans and waits until they are committed or refused, for a bounded time.
