@@ -20,6 +20,10 @@ constexpr absl::Duration kProgress = absl::Seconds(5);
 constexpr absl::Duration kSettled = absl::Seconds(2);
 // In the outage one pool in so many grows.
 constexpr size_t kGrowing = 20;
+// So many reports of so many Nodes, one after the other.
+constexpr size_t kReports = 600;
+constexpr int32_t kReporting = 50;
+constexpr absl::Duration kReportEvery = absl::Milliseconds(50);
 // In the churn one pool in so many is emptied each minute.
 constexpr int64_t kChurning = 100;
 // What the database may grow by, from the first minutes of the churn to its end.
@@ -33,7 +37,7 @@ absl::Duration TimeOf(const StackOptions& options) { return kQuietTime / options
 
 FleetRun::FleetRun(FleetRunOptions options)
     : options_(std::move(options)),
-      shape_(MakeShape(options_.nodes)),
+      shape_(options_.one_pool ? MakeOnePool(options_.nodes) : MakeShape(options_.nodes)),
       stack_(std::make_unique<Stack>(options_.stack)) {}
 
 void FleetRun::Connect() {
@@ -52,6 +56,7 @@ absl::Status FleetRun::Run(std::vector<Row>& rows) {
   RETURN_IF_ERROR(Register(rows));
   RETURN_IF_ERROR(ScaleUp(rows));
   if (wanted("quiet")) RETURN_IF_ERROR(Quiet(rows));
+  if (wanted("reports")) RETURN_IF_ERROR(Reports(rows));
   if (wanted("restart_all")) RETURN_IF_ERROR(RestartAll(rows));
   if (wanted("release")) RETURN_IF_ERROR(Release(rows));
   if (wanted("failures")) RETURN_IF_ERROR(Failures(rows));
@@ -94,6 +99,31 @@ absl::Status FleetRun::Quiet(std::vector<Row>& rows) {
   }
   if (row.tuples != 0) row.fault = "it wrote";
   return absl::OkStatus();
+}
+
+absl::Status FleetRun::Reports(std::vector<Row>& rows) {
+  const PoolShape& pool =
+      *std::max_element(shape_.pools.begin(), shape_.pools.end(),
+                        [](const auto& a, const auto& b) { return a.nodes < b.nodes; });
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes,
+                   SomeNodes(*connections_, pool.name, kReporting));
+  Row row = Begin("reports");
+  row.changed = kReports;
+  stack_->TakeSimulatorStats();
+  const Stack::Sample before = stack_->Measure();
+  for (size_t i = 0; i < kReports; ++i) {
+    absl::SleepFor(before.time + static_cast<double>(i) * kReportEvery - absl::Now());
+    // All in turn get work, then all lose it.
+    const bool active = i / nodes.size() % 2 == 0;
+    RETURN_IF_ERROR(ReportWork(*connections_, nodes[i % nodes.size()], active));
+  }
+  absl::SleepFor(before.time + static_cast<double>(kReports) * kReportEvery - absl::Now());
+  Fill(row, before, stack_->Measure());
+  row.simulator = stack_->TakeSimulatorStats();
+  const absl::Status settled = AwaitRest();
+  Settle(row, before);
+  rows.push_back(row);
+  return settled;
 }
 
 absl::Status FleetRun::RestartAll(std::vector<Row>& rows) {

@@ -21,11 +21,13 @@ struct FleetRunOptions {
   std::set<std::string> phases = {};         // of kPhases; those not named are left out
   absl::Duration limit = absl::Minutes(10);  // for each phase
   int64_t churn_minutes = 60;                // of the phase `churn`, more than kChurnFirst
+  bool one_pool = false;                     // MakeOnePool instead of MakeShape
 };
 
 // In this order; `register` and `scale_up` are always there, `churn` only where it is asked for.
-inline constexpr const char* kPhases[] = {"register", "scale_up", "quiet",  "restart_all",
-                                          "release",  "failures", "outage", "churn"};
+inline constexpr const char* kPhases[] = {"register", "scale_up",    "quiet",
+                                          "reports",  "restart_all", "release",
+                                          "failures", "outage",      "churn"};
 // What the database takes on the disk after the churn is compared with what it took after so many
 // minutes of it.
 inline constexpr int64_t kChurnFirst = 10;
@@ -34,6 +36,7 @@ inline constexpr int64_t kChurnFirst = 10;
 //   register   catalogue, quotas, clusters and machines
 //   scale_up   all pools created at once, until every one is TargetMet
 //   quiet      ten simulated minutes in which nothing happens: nothing may be written
+//   reports    single Nodes of the largest pool get work and lose it, at a rate
 //   restart_all musterd is killed and started again, until it says that it serves
 //   release    a new image is published, until every pool under Always has it staged
 //   failures   5 % of the Nodes fail at once, until as many have left and every pool is TargetMet
@@ -64,6 +67,7 @@ class FleetRun {
   absl::Status Register(std::vector<Row>& rows);
   absl::Status ScaleUp(std::vector<Row>& rows);
   absl::Status Quiet(std::vector<Row>& rows);
+  absl::Status Reports(std::vector<Row>& rows);
   absl::Status RestartAll(std::vector<Row>& rows);
   absl::Status Release(std::vector<Row>& rows);
   absl::Status Failures(std::vector<Row>& rows);

@@ -17,11 +17,13 @@
 
 ABSL_FLAG(std::vector<std::string>, nodes, (std::vector<std::string>{"1000", "10000", "100000"}),
           "Sizes of the fleets, in Nodes, 1,000 to 1,000,000; one after the other.");
-ABSL_FLAG(std::vector<std::string>, phases,
-          std::vector<std::string>(std::begin(muster::bench::kPhases),
-                                   std::end(muster::bench::kPhases) - 1),
-          "What to measure beside register and scale_up: any of "
-          "quiet,restart_all,release,failures,outage, and churn, which takes --churn_minutes.");
+ABSL_FLAG(
+    std::vector<std::string>, phases,
+    std::vector<std::string>(std::begin(muster::bench::kPhases),
+                             std::end(muster::bench::kPhases) - 1),
+    "What to measure beside register and scale_up: any of "
+    "quiet,reports,restart_all,release,failures,outage, and churn, which takes --churn_minutes.");
+ABSL_FLAG(bool, one_pool, false, "All Nodes are of one pool.");
 ABSL_FLAG(int64_t, churn_minutes, 60,
           "How long the phase churn goes on, by a wall clock; 11 to 1440 minutes.");
 ABSL_FLAG(double, speed, 10, "Simulated minutes a minute, 1 to 600.");
@@ -36,6 +38,7 @@ namespace {
 
 constexpr int64_t kLeastNodes = 1'000;
 constexpr int64_t kMostNodes = 1'000'000;
+constexpr int64_t kMostInOnePool = 100'000;
 
 absl::StatusOr<std::vector<FleetRunOptions>> TrialsFromFlags() {
   FleetRunOptions options{.stack = {.bin_dir = absl::GetFlag(FLAGS_bin_dir),
@@ -43,7 +46,9 @@ absl::StatusOr<std::vector<FleetRunOptions>> TrialsFromFlags() {
                                     .speed = absl::GetFlag(FLAGS_speed),
                                     .statements = absl::GetFlag(FLAGS_statements)},
                           .limit = absl::GetFlag(FLAGS_limit),
-                          .churn_minutes = absl::GetFlag(FLAGS_churn_minutes)};
+                          .churn_minutes = absl::GetFlag(FLAGS_churn_minutes),
+                          .one_pool = absl::GetFlag(FLAGS_one_pool)};
+  const int64_t most = options.one_pool ? kMostInOnePool : kMostNodes;
   options.stack.patience = std::max(options.stack.patience, options.limit);
   if (!(options.stack.speed >= 1 && options.stack.speed <= 600))
     return absl::InvalidArgumentError("--speed must be 1 to 600.");
@@ -58,9 +63,9 @@ absl::StatusOr<std::vector<FleetRunOptions>> TrialsFromFlags() {
   std::vector<FleetRunOptions> trials;
   for (const std::string& nodes : absl::GetFlag(FLAGS_nodes)) {
     if (!absl::SimpleAtoi(nodes, &options.nodes) || options.nodes < kLeastNodes ||
-        options.nodes > kMostNodes)
+        options.nodes > most)
       return absl::InvalidArgumentError(
-          absl::StrCat("--nodes: `", nodes, "` is not ", kLeastNodes, " to ", kMostNodes, "."));
+          absl::StrCat("--nodes: `", nodes, "` is not ", kLeastNodes, " to ", most, "."));
     trials.push_back(options);
   }
   return trials;

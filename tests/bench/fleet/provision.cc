@@ -133,6 +133,32 @@ absl::Status Resize(const Connections& connections,
   });
 }
 
+absl::StatusOr<std::vector<std::string>> SomeNodes(const Connections& connections,
+                                                   const std::string& pool, int32_t most) {
+  const auto stub = LifecycleService::NewStub(connections.Of(0).channel());
+  lifecycle::v1::ListNodesRequest request;
+  request.set_parent(pool);
+  request.set_page_size(most);
+  ASSIGN_OR_RETURN(const auto page, Ask(*stub, &LifecycleService::Stub::ListNodes, request));
+  std::vector<std::string> names;
+  for (const lifecycle::v1::Node& node : page.nodes()) names.push_back(node.name());
+  if (names.empty()) return absl::NotFoundError(absl::StrCat(pool, " has no Nodes"));
+  return names;
+}
+
+absl::Status ReportWork(const Connections& connections, const std::string& node, bool active) {
+  const auto stub = LifecycleService::NewStub(connections.Of(0).channel());
+  lifecycle::v1::ReportNodesRequest request;
+  lifecycle::v1::NodeReport& report = *request.add_reports();
+  report.set_node(node);
+  report.set_observation(active ? lifecycle::v1::NodeReport::OBSERVATION_ACTIVE
+                                : lifecycle::v1::NodeReport::OBSERVATION_IDLE);
+  if (active) report.add_active_pods("default/job-0");
+  ASSIGN_OR_RETURN(const auto told, Ask(*stub, &LifecycleService::Stub::ReportNodes, request));
+  const google::rpc::Status& result = told.results(0);
+  return absl::Status(static_cast<absl::StatusCode>(result.code()), result.message());
+}
+
 absl::Status PublishImage(const Connections& connections, int number) {
   return Publish(*ConfigurationService::NewStub(connections.Of(0).channel()),
                  absl::StrCat("ncore-image/releases/2.", number));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "tests/bench/calls.h"
 #include "tests/bench/fleet/shape.h"
 
@@ -17,6 +18,11 @@ absl::Status CreatePools(const Connections& connections, const Shape& shape);
 // Pools by name and their new number of Nodes.
 absl::Status Resize(const Connections& connections,
                     const std::vector<std::pair<std::string, int64_t>>& pools);
+// The names of some Nodes of the pool, at most so many.
+absl::StatusOr<std::vector<std::string>> SomeNodes(const Connections& connections,
+                                                   const std::string& pool, int32_t most);
+// Reports as the Node's agent that it has work, or none any more; returns once that is committed.
+absl::Status ReportWork(const Connections& connections, const std::string& node, bool active);
 // A boot image that is newer than all before it, `number` counting from 1.
 absl::Status PublishImage(const Connections& connections, int number);
 

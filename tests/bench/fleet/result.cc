@@ -25,22 +25,29 @@ double WalBytesANode(const Row& row) { return ANode(row.wal_bytes, row); }
 
 double LifecycleChangesANode(const Row& row) { return ANode(row.changes.back(), row); }
 
+double ServerMsANode(const Row& row) {
+  return row.changed > 0 ? 1000 * row.server_cores * row.seconds / static_cast<double>(row.changed)
+                         : 0;
+}
+
 std::string Table(const std::vector<Row>& rows) {
   std::string out = absl::StrFormat(
-      "%8s %-12s %8s %8s %8s %9s %9s %9s %7s %6s %6s %7s | %6s %6s %6s %6s %6s %6s | %7s %7s | %5s "
+      "%8s %-12s %8s %8s %8s %9s %9s %9s %7s %6s %6s %7s %7s | %6s %6s %6s %6s %6s %6s | %7s %7s | "
+      "%5s "
       "%8s "
       "%8s %8s  "
       "%s\n",
       "NODES", "PHASE", "SECONDS", "POOLS/S", "NODES/S", "CHANGES", "TUPLES", "SCANNED", "WAL MB",
-      "WAL KB", "LC CHG", "DISK MB", "SERVER", "PGSQL", "SIM", "SIM 1T", "BENCH", "OTHERS",
-      "SRV MB", "PG MB", "WAIT", "LAG P50", "LAG P99", "LAG MAX", "FAULT");
+      "WAL KB", "LC CHG", "CPU MS", "DISK MB", "SERVER", "PGSQL", "SIM", "SIM 1T", "BENCH",
+      "OTHERS", "SRV MB", "PG MB", "WAIT", "LAG P50", "LAG P99", "LAG MAX", "FAULT");
   for (const Row& row : rows) {
     const int64_t changes = std::accumulate(row.changes.begin(), row.changes.end(), int64_t{0});
-    absl::StrAppendFormat(&out, "%8d %-12s %8.1f %8.0f %8.0f %9d %9d %9d %7.1f %6.1f %6.1f %7.0f |",
+    absl::StrAppendFormat(&out,
+                          "%8d %-12s %8.1f %8.0f %8.0f %9d %9d %9d %7.1f %6.1f %6.1f %7.2f %7.0f |",
                           row.nodes, row.phase, row.seconds, PerSecond(row.pools, row.seconds),
                           PerSecond(row.changed, row.seconds), changes, row.tuples, row.scanned,
                           Mib(row.wal_bytes), WalBytesANode(row) / 1024, LifecycleChangesANode(row),
-                          Mib(row.disk_bytes));
+                          ServerMsANode(row), Mib(row.disk_bytes));
     absl::StrAppendFormat(&out, " %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f | %7.0f %7.0f |",
                           row.server_cores, row.postgres_cores, row.simulator_cores,
                           row.simulator_thread_cores, row.own_cores, row.other_cores,
@@ -53,8 +60,9 @@ std::string Table(const std::vector<Row>& rows) {
       &out,
       "CHANGES: journal entries of all services. SCANNED: rows that Postgres read by sequential "
       "scans, as "
-      "when a service starts. WAL KB, LC CHG: a Node that had to "
-      "change, write-ahead log and lifecycle's entries. SERVER to OTHERS: cores used (SIM 1T: "
+      "when a service starts. WAL KB, LC CHG, CPU MS: a Node that had to "
+      "change, write-ahead log, lifecycle's entries, CPU time of musterd. SERVER to OTHERS: cores "
+      "used (SIM 1T: "
       "the simulator's busiest thread).\n"
       "WAIT: of the simulator's two calls, how many wait for the server's answer on "
       "average. LAG: ms from when a report was due until it was sent.\n");
@@ -76,6 +84,7 @@ std::string Json(const std::vector<Row>& rows) {
     line["wal_bytes"] = row.wal_bytes;
     line["wal_bytes_a_node"] = WalBytesANode(row);
     line["lifecycle_changes_a_node"] = LifecycleChangesANode(row);
+    line["server_ms_a_node"] = ServerMsANode(row);
     line["disk_bytes"] = row.disk_bytes;
     line["cores"] = {{"server", row.server_cores},
                      {"postgres", row.postgres_cores},

@@ -38,6 +38,7 @@ struct Row {
 // Averages over the Nodes that had to change; 0: none had to.
 double WalBytesANode(const Row& row);
 double LifecycleChangesANode(const Row& row);
+double ServerMsANode(const Row& row);  // milliseconds of musterd's CPU time
 
 // For people.
 std::string Table(const std::vector<Row>& rows);

@@ -38,13 +38,32 @@ std::vector<int64_t> Sizes(int64_t nodes) {
   return mixed;
 }
 
-}  // namespace
-
-Shape MakeShape(int64_t nodes) {
+// A shape without pools.
+Shape Places(int64_t nodes) {
   Shape shape;
   shape.nodes = nodes;
   for (int i = 0; i < kZones; ++i) shape.zones.push_back(absl::StrFormat("FLEET-%02dA", i));
   for (int i = 0; i < kTypes; ++i) shape.instance_types.push_back(absl::StrCat("fleet-type-", i));
+  return shape;
+}
+
+void Add(const std::string& organization, const std::string& zone, const PoolShape& pool,
+         Shape& shape) {
+  shape.quotas[absl::StrCat(organization, "/quotas/",
+                            QuotaIdOf(zone, pool.instance_type, pool.compute_class))] +=
+      2 * pool.nodes;
+  shape.machines[{zone, pool.instance_type}] += pool.nodes;
+  shape.pools.push_back(pool);
+}
+
+void AddSpares(Shape& shape) {
+  for (auto& [place, machines] : shape.machines) machines += machines / 10 + 8;
+}
+
+}  // namespace
+
+Shape MakeShape(int64_t nodes) {
+  Shape shape = Places(nodes);
   const std::vector<int64_t> sizes = Sizes(nodes);
   for (size_t i = 0; i < sizes.size(); ++i) {
     const size_t cluster_number = i / kPoolsACluster;
@@ -59,13 +78,26 @@ Shape MakeShape(int64_t nodes) {
                          .nodes = sizes[i],
                          .update_strategy = kUpdateStrategies[i % 3],
                          .scale_down_strategy = kScaleDownStrategies[i % 2]};
-    shape.quotas[absl::StrCat(organization, "/quotas/",
-                              QuotaIdOf(zone, pool.instance_type, pool.compute_class))] +=
-        2 * pool.nodes;
-    shape.machines[{zone, pool.instance_type}] += pool.nodes;
-    shape.pools.push_back(pool);
+    Add(organization, zone, pool, shape);
   }
-  for (auto& [place, machines] : shape.machines) machines += machines / 10 + 8;
+  AddSpares(shape);
+  return shape;
+}
+
+Shape MakeOnePool(int64_t nodes) {
+  const std::string organization = "organizations/org-0";
+  const std::string cluster = absl::StrCat(organization, "/clusters/c0");
+  Shape shape = Places(nodes);
+  shape.clusters[cluster] = shape.zones[0];
+  Add(organization, shape.zones[0],
+      {.name = absl::StrCat(cluster, "/nodePools/pool-0"),
+       .instance_type = shape.instance_types[0],
+       .compute_class = "default",
+       .nodes = nodes,
+       .update_strategy = "OnSpecUpdate",
+       .scale_down_strategy = "IdleOnly"},
+      shape);
+  AddSpares(shape);
   return shape;
 }
 

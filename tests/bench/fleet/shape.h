@@ -35,4 +35,7 @@ struct Shape {
 // an organization, 5 zones with 8 instance types each. Always the same. `nodes`: at least 1,000.
 Shape MakeShape(int64_t nodes);
 
+// The same with one pool for all Nodes: `default`, OnSpecUpdate, IdleOnly.
+Shape MakeOnePool(int64_t nodes);
+
 }  // namespace muster::bench
