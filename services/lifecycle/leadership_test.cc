@@ -505,6 +505,44 @@ TEST_F(SteadyLead, AQuietReconnectMakesNoPoolDue) {
   EXPECT_EQ(QuietPlans(*a_), before + 1);
 }
 
+// A pool that has what it wants need not know which of its Nodes have work. One that has too many
+// does: the first that falls idle goes.
+TEST_F(SteadyLead, WorkMakesNoPoolDueUnlessItHasToChoose) {
+  using Observation = ReportNode::Observation;
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  const std::string pool = Apply("p", 3);
+  const auto all_are = [&](auto so) {
+    return a_->lane().Peek([&](const State& state, int64_t) {
+      const std::vector<const Node*> nodes = state.NodesOf(pool);
+      return nodes.size() == 3 && absl::c_all_of(nodes, so);
+    });
+  };
+  Until([&] { return all_are([](const Node* n) { return n->desired.phase == Phase::kRunning; }); });
+  const std::vector<std::string> nodes = a_->lane().Peek([&](const State& state, int64_t) {
+    std::vector<std::string> names;
+    for (const Node* node : state.NodesOf(pool)) names.push_back(node->name);
+    return names;
+  });
+  const auto report = [&](Observation observation) {
+    for (const std::string& node : nodes)
+      Submit(*b_, ReportNode{.node = node, .observation = observation});
+  };
+  for (const auto seen : {Observation::kBootStarted, Observation::kRegistered, Observation::kReady})
+    report(seen);
+  const double before = QuietPlans(*a_);
+  report(Observation::kActive);
+  report(Observation::kIdle);
+  report(Observation::kActive);
+  EXPECT_EQ(QuietPlans(*a_), before);
+  EXPECT_TRUE(all_are([](const Node* node) { return node->observed.active; }));
+  Submit(*b_, ResizeNodePool{.name = pool, .target_nodes = 2});
+  QuietPlans(*a_);
+  EXPECT_TRUE(all_are([](const Node* node) { return node->state == NodeState::kProduction; }));
+  Submit(*b_, ReportNode{.node = nodes[1], .observation = Observation::kIdle});
+  Until([&] { return !all_are([](const Node* n) { return n->state == NodeState::kProduction; }); },
+        "a Node that goes");
+}
+
 // What a zone offers anew concerns the pools of that type, and what it offers no more the others.
 TEST_F(SteadyLead, AZoneThatChangesMakesThePoolsDueThatItConcerns) {
   constexpr char kZone[] = "US-EAST-04A";

@@ -40,7 +40,7 @@ void World::Listen() {
       const std::string& key = change.change.key;
       if (kind == Node::kKind) {
         fleet_.Changed(key);
-        Due(std::string(lifecycle::PoolNameOf(key)));
+        NodeChanged(change.change);
       }
       if (kind == Pool::kKind) Due(key);
       if (kind == lifecycle::Cluster::kKind) HearCluster(key);
@@ -82,6 +82,16 @@ void World::Listen() {
   };
   for (Replica& replica : replicas_) {
     replica.planned = [this](const std::string& pool, absl::Duration in) { Due(pool, in); };
+  }
+}
+
+void World::NodeChanged(const lifecycle::State::Change& change) {
+  const auto& row = std::get<std::shared_ptr<const Node>>(change.row);
+  const std::string pool(lifecycle::PoolNameOf(change.key));
+  for (Replica& replica : replicas_) {
+    const bool absorbed = row != nullptr && replica.settled->Absorbs(row);
+    if (absorbed) survey_.Saw("settled: work came or went");
+    if (!absorbed) replica.agenda->Add(pool, absl::ZeroDuration());
   }
 }
 

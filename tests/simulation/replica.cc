@@ -33,6 +33,7 @@ constexpr int64_t kNewer = 1'000'000;
 
 void Replica::Begin(const std::vector<std::string>& pools) {
   const Cloud& cloud = around_.cloud;
+  if (!advises()) settled->Forget(pools);
   // The lane caught up with what it looks at.
   clock_->Take(cloud.lifecycle.HeadAt(cloud.now));
   views_.clear();
@@ -103,6 +104,7 @@ void Replica::Die() {
 void Replica::BeginLife() {
   Cloud& cloud = around_.cloud;
   agenda = std::make_unique<Agenda>(cloud.steady, around_.checker, around_.bug);
+  settled = std::make_unique<lifecycle::SettledPools>();
   clock_ = std::make_shared<storage::LaneClock>(nullptr, &cloud.steady);
   hanging_ = std::make_shared<std::vector<Network::Message>>();
   lease_ = std::make_shared<LeaseThread>(
@@ -167,7 +169,8 @@ void Replica::MakePlans() {
     if (around_.bug == Bug::kGiveUpUnbounded) policy.give_up_percent = 100;
     const lifecycle::Snapshot snapshot{view.cluster.get(), &pool,        view.nodes, view.version,
                                        view.catalogue,     view.answers, policy,     now};
-    lifecycle::PoolPlan plan = Plan(snapshot);
+    std::vector<const lifecycle::Node*> only_counted;
+    lifecycle::PoolPlan plan = Plan(snapshot, &only_counted);
     if (advises()) {
       Explain(snapshot, plan);
       continue;
@@ -181,7 +184,11 @@ void Replica::MakePlans() {
     if (std::any_of(plan.defers.begin(), plan.defers.end(), limit))
       around_.checker.Notice("give-up: waits for the next interval");
     planned(pool.name, plan.due - now);
-    if (!plan.actions.empty()) commits_.push_back({CommandOf(view, plan), view.incarnation, now});
+    if (plan.actions.empty()) {
+      settled->Settle(pool.name, view.rows, only_counted);
+    } else {
+      commits_.push_back({CommandOf(view, plan), view.incarnation, now});
+    }
   }
 }
 

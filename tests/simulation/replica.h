@@ -9,6 +9,7 @@
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/plan.h"
+#include "services/lifecycle/reconcile/settled_pools.h"
 #include "tests/simulation/agenda.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
@@ -54,6 +55,8 @@ class Replica {
   int64_t epoch() const { return lease_->epoch(); }
   // What it is to look at.
   std::unique_ptr<Agenda> agenda;
+  // What it need not look at for.
+  std::unique_ptr<lifecycle::SettledPools> settled;
 
   // --- the lease ---
   void Beat();

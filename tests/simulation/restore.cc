@@ -88,6 +88,7 @@ void World::LifecycleRestored(const lifecycle::State& lost) {
     if (calm() || replica.trouble() != Trouble::kNone || dice_.OneIn(2)) continue;
     replica.Suffer(Trouble::kNoBeats, dice_.UpTo(absl::Minutes(1)));
   }
+  for (Replica& replica : replicas_) replica.settled->Clear();
   for (const std::string& name : PoolNames()) Due(name);
 }
 

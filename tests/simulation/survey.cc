@@ -67,6 +67,7 @@ Counts NoCounts() {
                            "question: explanation",
                            "question: preview",
                            "quiet: a pool speaks",
+                           "settled: work came or went",
                            "message: late",
                            "generation: too far",
                            "clock: half an hour ahead",

@@ -153,6 +153,7 @@ class World {
   void DueByQuota(const std::string& quota, bool limit);
   void HearMachine(const std::string& key);
   void HearCatalogue();
+  void NodeChanged(const lifecycle::State::Change& change);
   void HearCluster(const std::string& cluster);
   void HearStockAnew();
   void TellStock();

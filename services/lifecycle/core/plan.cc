@@ -31,7 +31,8 @@ BootTimeouts GiveUpNodes(const PlanFacts& facts, Draft& draft) {
   return timeouts;
 }
 
-PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
+PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all,
+                std::vector<const Node*>* only_counted) {
   const PlanFacts facts(snapshot);
   Draft draft(facts, look_at_all);
 
@@ -70,25 +71,30 @@ PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   UpdateAccount(facts, draft);
   Publish(facts, draft);
   if (AnyAway(facts.answers)) draft.MoveDue(facts.now + facts.policy.retry);
+  if (only_counted != nullptr) *only_counted = draft.OnlyCounted();
   return draft.TakePlan();
 }
 
-PoolPlan PlanSettled(const Snapshot& snapshot, bool look_at_all) {
+PoolPlan PlanSettled(const Snapshot& snapshot, bool look_at_all,
+                     std::vector<const Node*>* only_counted) {
   const PeerReplies& answers = snapshot.answers;
   const bool released = answers.holding.released() || answers.claim.released();
-  if (!released || !snapshot.pool->deleting()) return PlanOf(snapshot, look_at_all);
+  if (!released || !snapshot.pool->deleting()) return PlanOf(snapshot, look_at_all, only_counted);
   Snapshot settled = snapshot;
   TakeAsEmpty(settled.answers.holding);
   TakeAsEmpty(settled.answers.claim);
-  return PlanOf(settled, look_at_all);
+  return PlanOf(settled, look_at_all, only_counted);
 }
 
 }  // namespace
 
-PoolPlan Plan(const Snapshot& snapshot) { return PlanSettled(snapshot, /*look_at_all=*/false); }
+PoolPlan Plan(const Snapshot& snapshot, std::vector<const Node*>* only_counted) {
+  if (only_counted != nullptr) only_counted->clear();
+  return PlanSettled(snapshot, /*look_at_all=*/false, only_counted);
+}
 
 PoolPlan PlanLookingAtAll(const Snapshot& snapshot) {
-  return PlanSettled(snapshot, /*look_at_all=*/true);
+  return PlanSettled(snapshot, /*look_at_all=*/true, nullptr);
 }
 
 }  // namespace muster::lifecycle

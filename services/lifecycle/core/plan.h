@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "services/lifecycle/core/pool_plan.h"
 #include "services/lifecycle/core/snapshot.h"
 
@@ -11,7 +13,9 @@ namespace muster::lifecycle {
 // nodes, catalogue).
 //
 // Nodes about which there is nothing to do or to say are only counted (quiet_nodes.h).
-PoolPlan Plan(const Snapshot& snapshot);
+// `only_counted`, unless null, is set to such rows of the snapshot, by name: another row instead of
+// one of them that CountsTheSame changes neither the plan nor the demand.
+PoolPlan Plan(const Snapshot& snapshot, std::vector<const Node*>* only_counted = nullptr);
 
 // For tests: the same plan, every Node looked at.
 PoolPlan PlanLookingAtAll(const Snapshot& snapshot);

@@ -121,6 +121,14 @@ std::vector<const Node*> Draft::Nodes() const {
   return all;
 }
 
+std::vector<const Node*> Draft::OnlyCounted() const {
+  if (chose) return {};
+  std::vector<const Node*> counted = quiet_rows_;
+  if (std::ssize(counted) > quiet.size())
+    std::erase_if(counted, [&](const Node* node) { return nodes.contains(node->name); });
+  return counted;
+}
+
 const Node* Draft::QuietRow(const std::string& name) const {
   const auto row = std::lower_bound(quiet_rows_.begin(), quiet_rows_.end(), name, IsBefore);
   return row != quiet_rows_.end() && (*row)->name == name ? *row : nullptr;

@@ -113,6 +113,8 @@ class Draft {
   std::vector<const Node*> LookedAt() const;
   // All, by name: for what chooses among them.
   std::vector<const Node*> Nodes() const;
+  // Rows of which no more is known to the plan than CountsTheSame compares, by name.
+  std::vector<const Node*> OnlyCounted() const;
   // How many.
   int64_t size() const { return std::ssize(nodes) + quiet.size(); }
   // The Node of that name, which must exist; it is not quiet from now on.
@@ -130,6 +132,7 @@ class Draft {
   QuietNodes quiet;
   std::map<std::string, Node> nodes;  // by name; those that are not quiet
   std::set<std::string> awaited;  // names of Nodes that are to go by the target and do not go yet
+  bool chose = false;  // among all Nodes, by their work: quiet ones were not only counted
   PoolAccount account;
   std::optional<Reconfiguration> reconfiguration;
   Budget budget;

@@ -307,6 +307,7 @@ void StartRemovals(const PlanFacts& facts, Draft& draft) {
       CountGoingByTarget(facts.snapshot, looked_at) == 0)
     return;
   const Removals removals = SelectRemovals(facts.snapshot, draft.Nodes(), surplus, draft.budget);
+  draft.chose |= removals.chose;
   for (const DelayedRemoval& delayed : removals.delayed) {
     DeferRemoval(facts, draft, delayed);
     if (delayed.awaited) draft.awaited.insert(delayed.node->name);

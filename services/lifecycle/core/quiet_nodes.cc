@@ -1,8 +1,26 @@
 #include "services/lifecycle/core/quiet_nodes.h"
 
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/node_machine.h"
 
 namespace muster::lifecycle {
+namespace {
+
+// Makes the Node's work, and all that is said of it, that of `other`.
+void TakeWork(Node& node, const Node& other) {
+  node.observed.active = other.observed.active;
+  node.observed.active_pods = other.observed.active_pods;
+  node.observed.active_pod_count = other.observed.active_pod_count;
+  node.observed.active_time = other.observed.active_time;
+  if (node.conditions.size() != other.conditions.size()) return;
+  for (size_t i = 0; i < node.conditions.size(); ++i) {
+    if (node.conditions[i].type == condition::kActive &&
+        other.conditions[i].type == condition::kActive)
+      node.conditions[i] = other.conditions[i];
+  }
+}
+
+}  // namespace
 
 void QuietNodes::Add(const Node& node, int64_t times) {
   const bool to_come = IsInProgress(node.state);
@@ -47,6 +65,20 @@ QuietNodes::OnProfile& QuietNodes::Of(const std::string& node_profile) {
   }
   profiles_.push_back({node_profile});
   return profiles_.back();
+}
+
+bool CountsTheSame(const Node& before, const Node& after) {
+  const bool to_come = IsInProgress(before.state) && IsInProgress(after.state);
+  if (!to_come && before.state != after.state) return false;
+  // All that is not named here counts, also what a later release adds.
+  Node same = after;
+  TakeWork(same, before);
+  same.observed.unschedulable = before.observed.unschedulable;
+  if (to_come) {
+    same.state = before.state;
+    same.state_time = before.state_time;
+  }
+  return same == before;
 }
 
 }  // namespace muster::lifecycle

@@ -52,4 +52,9 @@ class QuietNodes {
   absl::Time due_ = kNever;
 };
 
+// True when `after` instead of `before` changes nothing of a plan that only counts the Node, nor of
+// what is asked for its pool: it differs in its work, in whether something else takes new Pods away
+// from it, or in how far it has come before it registers. False when in doubt.
+bool CountsTheSame(const Node& before, const Node& after);
+
 }  // namespace muster::lifecycle

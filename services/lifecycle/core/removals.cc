@@ -49,6 +49,7 @@ class Selection {
       Delay(*node, Why::kReboots, true);
     }
     out_.open = std::max<int64_t>(0, surplus_);
+    out_.chose = true;
     return std::move(out_);
   }
 

@@ -33,6 +33,8 @@ struct Removals {
   std::vector<DelayedRemoval> delayed = {};
   // How many Nodes of the surplus nobody goes for: as many of `delayed` go as soon as they may.
   int64_t open = 0;
+  // False: nobody had to go, and no Node's work was looked at.
+  bool chose = false;
 };
 
 // True when capacity says that the pool's claim does not hold the Node's machine, although the

@@ -35,7 +35,7 @@ std::optional<Snapshot> SnapshotOf(const State& state, const std::string& name) 
   snapshot.restored = lease != nullptr && lease->generation_floor > 0;
   snapshot.version = pool->revision;  // State::VersionOf, in the same walk
   state.ForEachNodeOf(name, [&](const Versioned<Node>& node) {
-    snapshot.keeps.push_back(node.row);
+    snapshot.node_rows.push_back(node.row);
     snapshot.nodes.push_back(node.row.get());
     snapshot.version = std::max(snapshot.version, node.revision);
   });

@@ -148,7 +148,7 @@ struct LoopFacts {
   bool operator==(const LoopFacts&) const = default;
 };
 
-// The rows must outlive it, unless `keeps` has them.
+// The rows must outlive it, unless `keeps` and `node_rows` have them.
 struct Snapshot {
   const Cluster* cluster = nullptr;
   const Pool* pool = nullptr;
@@ -166,6 +166,7 @@ struct Snapshot {
   // under way.
   bool restored = false;
   std::vector<std::shared_ptr<const void>> keeps = {};
+  std::vector<std::shared_ptr<const Node>> node_rows = {};  // `nodes`, or empty
 };
 
 // True when quota and capacity are not asked for the pool any more, because they have said that its

@@ -59,18 +59,27 @@ void AddAll(const Lane& lane, DelayQueue& due) {
   lane.Peek([&](const State& state, int64_t) { AddAll(state, due); });
 }
 
+// Whether the change of a Node's row can matter to its pool.
+bool Matters(const State::Change& change, SettledPools& settled) {
+  const auto& row = std::get<std::shared_ptr<const Node>>(change.row);
+  return row == nullptr || !settled.Absorbs(row);
+}
+
 // Makes the pools due to which changes of the rows can matter; no changes: the state was loaded
 // anew.
 void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> changes,
-                DelayQueue& due) {
-  if (changes.empty()) return AddAll(lane, due);
+                SettledPools& settled, DelayQueue& due) {
+  if (changes.empty()) {
+    settled.Clear();
+    return AddAll(lane, due);
+  }
   for (const Revised<State::Change>& change : changes) {
     const absl::string_view kind = change.change.kind();
     const TraceContext cause = storage::CommitTraces::Of(change.revision);
     if (kind == Pool::kKind) {
       if (!change.change.deleted()) due.Add(change.change.key, cause);
     } else if (kind == Node::kKind) {
-      due.Add(PoolNameOf(change.change.key), cause);
+      if (Matters(change.change, settled)) due.Add(PoolNameOf(change.change.key), cause);
     } else if (kind == Cluster::kKind) {
       lane.Peek([&](const State& state, int64_t) {
         state.ForEachPoolOf(change.change.key, [&](const Pool& pool) {
@@ -88,13 +97,15 @@ Reconciler::Reconciler(LoopOptions options, Lane* lane, const storage::ConnectOp
     : options_(std::move(options)),
       lane_(*lane),
       due_(std::make_shared<DelayQueue>()),
+      settled_(std::make_shared<SettledPools>()),
       metrics_(std::make_shared<ReconcileMetrics>(due_.get(), options_.policy.boot_deadline)),
       lease_(std::make_shared<LeaseHolder>(
           LeaseHolder::Options{lane, heartbeat, options_.lease_ttl,
                                [this](bool leads) { LeadChanged(leads); }, options_.most_raised})) {
-  lane_.Subscribe([lane, due = due_](absl::Span<const Revised<State::Change>> changes) {
-    AddChanged(*lane, changes, *due);
-  });
+  lane_.Subscribe(
+      [lane, settled = settled_, due = due_](absl::Span<const Revised<State::Change>> changes) {
+        AddChanged(*lane, changes, *settled, *due);
+      });
 }
 
 Reconciler::~Reconciler() {
@@ -214,6 +225,7 @@ std::vector<PoolPass> Reconciler::BeginPasses(const std::vector<std::string>& na
 }
 
 void Reconciler::Pass(const std::vector<std::string>& names) {
+  settled_->Forget(names);
   std::vector<PoolPass> passes = BeginPasses(names);
   if (passes.empty()) return;
   known_claims_.Lend(absl::MakeSpan(passes));
@@ -233,8 +245,11 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
     pass.snapshot.policy = options_.policy;
     pass.snapshot.now = now;
     pass.snapshot.obtainable = watches_->Obtainable(pool);
-    plans.push_back(Plan(pass.snapshot));
+    std::vector<const Node*> only_counted;
+    plans.push_back(Plan(pass.snapshot, &only_counted));
     const PoolPlan& plan = plans.back();
+    if (plan.actions.empty())
+      settled_->Settle(pool.name, std::move(pass.snapshot.node_rows), only_counted);
     metrics_->PlanMade(plan.actions.empty());
     TellRaised(pool, plan);
     for (const Defer& defer : plan.defers) {
@@ -312,6 +327,7 @@ void Reconciler::CatalogueChanged(const CatalogueMirror::Concerns& concerns) {
 }
 
 void Reconciler::ForgetDue() {
+  settled_->Clear();
   due_->Clear();
   // If it has come to lead just now, Clear may have removed what was made due by that.
   if (epoch() != 0) MakeAllDue();

@@ -24,6 +24,7 @@
 #include "services/lifecycle/reconcile/peer_watches.h"
 #include "services/lifecycle/reconcile/reconcile_metrics.h"
 #include "services/lifecycle/reconcile/restate_schedule.h"
+#include "services/lifecycle/reconcile/settled_pools.h"
 #include "services/lifecycle/store/lane.h"
 
 namespace muster::lifecycle {
@@ -85,7 +86,8 @@ class Reconciler {
 
   const LoopOptions options_;
   Lane& lane_;
-  const std::shared_ptr<DelayQueue> due_;  // the lane's subscription keeps it
+  const std::shared_ptr<DelayQueue> due_;        // the lane's subscription keeps it
+  const std::shared_ptr<SettledPools> settled_;  // likewise
   const std::shared_ptr<ReconcileMetrics> metrics_;
   const std::shared_ptr<LeaseHolder> lease_;
   std::unique_ptr<PeerClient> peer_client_;
