@@ -106,7 +106,7 @@ TEST(QuietNodes, AreNotOnlyCountedWhereSomeHaveToGo) {
   sim.SetActive("g101", true);
   sim.SetActive("g102", true);
   sim.Resize(2);
-  const PoolPlan plan = Plan(sim.Look(), &only_counted);
+  Plan(sim.Look(), &only_counted);
   EXPECT_THAT(only_counted, IsEmpty()) << "the first that falls idle goes";
 }
 

@@ -68,18 +68,21 @@ bool Matters(const State::Change& change, SettledPools& settled) {
 // Makes the pools due to which changes of the rows can matter; no changes: the state was loaded
 // anew.
 void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> changes,
-                SettledPools& settled, DelayQueue& due) {
+                SettledPools& settled, PoolPace& pace, DelayQueue& due) {
   if (changes.empty()) {
     settled.Clear();
+    pace.Clear();
     return AddAll(lane, due);
   }
   for (const Revised<State::Change>& change : changes) {
     const absl::string_view kind = change.change.kind();
     const TraceContext cause = storage::CommitTraces::Of(change.revision);
     if (kind == Pool::kKind) {
-      if (!change.change.deleted()) due.Add(change.change.key, cause);
+      const auto& row = std::get<std::shared_ptr<const Pool>>(change.change.row);
+      if (row != nullptr) due.AddIn(row->name, pace.RestAfter(*row), cause);
     } else if (kind == Node::kKind) {
-      if (Matters(change.change, settled)) due.Add(PoolNameOf(change.change.key), cause);
+      const absl::string_view pool = PoolNameOf(change.change.key);
+      if (Matters(change.change, settled)) due.AddIn(pool, pace.RestOf(pool), cause);
     } else if (kind == Cluster::kKind) {
       lane.Peek([&](const State& state, int64_t) {
         state.ForEachPoolOf(change.change.key, [&](const Pool& pool) {
@@ -98,14 +101,15 @@ Reconciler::Reconciler(LoopOptions options, Lane* lane, const storage::ConnectOp
       lane_(*lane),
       due_(std::make_shared<DelayQueue>()),
       settled_(std::make_shared<SettledPools>()),
+      pace_(std::make_shared<PoolPace>()),
       metrics_(std::make_shared<ReconcileMetrics>(due_.get(), options_.policy.boot_deadline)),
       lease_(std::make_shared<LeaseHolder>(
           LeaseHolder::Options{lane, heartbeat, options_.lease_ttl,
                                [this](bool leads) { LeadChanged(leads); }, options_.most_raised})) {
-  lane_.Subscribe(
-      [lane, settled = settled_, due = due_](absl::Span<const Revised<State::Change>> changes) {
-        AddChanged(*lane, changes, *settled, *due);
-      });
+  lane_.Subscribe([lane, settled = settled_, pace = pace_,
+                   due = due_](absl::Span<const Revised<State::Change>> changes) {
+    AddChanged(*lane, changes, *settled, *pace, *due);
+  });
 }
 
 Reconciler::~Reconciler() {
@@ -226,6 +230,7 @@ std::vector<PoolPass> Reconciler::BeginPasses(const std::vector<std::string>& na
 
 void Reconciler::Pass(const std::vector<std::string>& names) {
   settled_->Forget(names);
+  pace_->Begin(names);
   std::vector<PoolPass> passes = BeginPasses(names);
   if (passes.empty()) return;
   known_claims_.Lend(absl::MakeSpan(passes));
@@ -248,6 +253,7 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
     std::vector<const Node*> only_counted;
     plans.push_back(Plan(pass.snapshot, &only_counted));
     const PoolPlan& plan = plans.back();
+    pace_->Looked(pass.snapshot, plan);
     if (plan.actions.empty())
       settled_->Settle(pool.name, std::move(pass.snapshot.node_rows), only_counted);
     metrics_->PlanMade(plan.actions.empty());
@@ -328,6 +334,7 @@ void Reconciler::CatalogueChanged(const CatalogueMirror::Concerns& concerns) {
 
 void Reconciler::ForgetDue() {
   settled_->Clear();
+  pace_->Clear();
   due_->Clear();
   // If it has come to lead just now, Clear may have removed what was made due by that.
   if (epoch() != 0) MakeAllDue();

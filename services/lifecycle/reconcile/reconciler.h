@@ -22,6 +22,7 @@
 #include "services/lifecycle/reconcile/lease_holder.h"
 #include "services/lifecycle/reconcile/options.h"
 #include "services/lifecycle/reconcile/peer_watches.h"
+#include "services/lifecycle/reconcile/pool_pace.h"
 #include "services/lifecycle/reconcile/reconcile_metrics.h"
 #include "services/lifecycle/reconcile/restate_schedule.h"
 #include "services/lifecycle/reconcile/settled_pools.h"
@@ -88,6 +89,7 @@ class Reconciler {
   Lane& lane_;
   const std::shared_ptr<DelayQueue> due_;        // the lane's subscription keeps it
   const std::shared_ptr<SettledPools> settled_;  // likewise
+  const std::shared_ptr<PoolPace> pace_;         // likewise
   const std::shared_ptr<ReconcileMetrics> metrics_;
   const std::shared_ptr<LeaseHolder> lease_;
   std::unique_ptr<PeerClient> peer_client_;
