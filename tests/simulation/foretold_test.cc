@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -162,6 +163,7 @@ class Order {
                       node->observed.autoscaler_marked ? " marked" : "",
                       node->reconfigure_time == lifecycle::kNever ? "" : " chosen",
                       node->replace_time == lifecycle::kNever ? "" : " replaced",
+                      IsAskedToGo(*node) ? " asked to go" : "",
                       town_.stuck.contains(node->machine) ? " stuck" : "");
     }
     for (const lifecycle::Condition& c : pool->status.conditions)

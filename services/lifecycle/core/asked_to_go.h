@@ -11,12 +11,13 @@ inline bool IsNamed(const Node& node) {
 }
 
 // Whether the target was lowered for the Node, which is named to go (NameVictims): it goes as soon
-// as it may, whoever else leaves meanwhile. What comes in place of those others stays asked for.
-inline bool IsAskedToGo(const Node& node) { return IsNamed(node) && node.replace_time != kNever; }
+// as it may, whoever else leaves meanwhile. What comes in place of those others stays asked for; no
+// replacement is asked for the Node itself (Node::replace_time).
+inline bool IsAskedToGo(const Node& node) { return node.asked_to_go_time != kNever; }
 
-// A Node whose name was taken back is asked to go no more. `before`: the Node as it was.
-inline void ForgetAsk(const Node& before, Node& node) {
-  if (IsAskedToGo(before) && !IsNamed(node)) node.replace_time = kNever;
+// A Node whose name was taken back is asked to go no more.
+inline void ForgetAsk(Node& node) {
+  if (!IsNamed(node)) node.asked_to_go_time = kNever;
 }
 
 }  // namespace muster::lifecycle

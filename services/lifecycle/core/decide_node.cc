@@ -44,7 +44,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNode& command, ab
   if (!changed.ok() || node != *before)
     RETURN_IF_ERROR(CheckEtag<Node>(staged.state(), command.name, command.etag));
   RETURN_IF_ERROR(changed);
-  ForgetAsk(*before, node);
+  ForgetAsk(node);
   staged.Put(std::move(node));
   return NodeOutcome(staged.state(), command.name);
 }

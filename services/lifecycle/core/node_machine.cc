@@ -6,7 +6,6 @@
 #include "absl/strings/str_join.h"
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
-#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/conditions.h"
 
 namespace muster::lifecycle {
@@ -245,8 +244,8 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
     node.preempt_time = kNever;
   }
   // Who is asked to go and may be let stay is asked again.
-  const bool asked = IsAskedToGo(node) && (Stays(node.state) || node.state == kCordoned);
-  if (node.state != kTriage && !asked) node.replace_time = kNever;
+  if (!Stays(node.state) && node.state != kCordoned) node.asked_to_go_time = kNever;
+  if (node.state != kTriage) node.replace_time = kNever;
   const bool stays_chosen = goes_on && node.orders.reboot != Reboot::kNone;
   if (node.state != kReconfiguring && !stays_chosen) node.reconfigure_time = kNever;
   if (event == E::kReconfigure) {

@@ -47,10 +47,12 @@ int64_t CountAsked(const PlanFacts& facts, const Draft& draft) {
   });
 }
 
-// True when the Node need not wait for a replacement: there is no prefill, a replacement takes
-// work, quota allows none, or it took too long. Asks for one if that is allowed and not done yet.
+// True when the Node need not wait for a replacement: there is no prefill, the target was lowered
+// for the Node, a replacement takes work, quota allows none, or it took too long. Asks for one if
+// that is allowed and not done yet.
 bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacements) {
   if (!facts.pool.spec.prefill || !facts.pool.spec.prefill->enabled) return true;
+  if (IsAskedToGo(node)) return true;
   const Prefill& prefill = *facts.pool.spec.prefill;
   if (replacements > 0) {
     --replacements;
@@ -125,7 +127,7 @@ int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft) {
         draft.budget.FallIll(node.machine);
     }
     if (node.state == NodeState::kTriage && !node.observed.unhealthy) Recover(facts, draft, node);
-    in_triage += node.state == NodeState::kTriage ? 1 : 0;
+    in_triage += node.state == NodeState::kTriage && !IsAskedToGo(node) ? 1 : 0;
     healthy += node.state == NodeState::kProduction && !IsAskedToGo(node) ? 1 : 0;
   }
   if (facts.pool.deleting()) return 0;

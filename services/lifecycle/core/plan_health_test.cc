@@ -257,6 +257,98 @@ TEST(PrefillReplacement, OneThatTheTargetWasLoweredForIsNone) {
   EXPECT_EQ(sim.pool()->account.prefill_nodes, 0);
 }
 
+// The autoscaler's mark alone asks for nobody's removal.
+TEST(PrefillReplacement, OneThatIsMarkedWaitsForItAsBefore) {
+  for (const bool recovers : {false, true}) {
+    SCOPED_TRACE(recovers);
+    Sick sim(PrefillOn);
+    sim.OthersTake(100);
+    sim.PassGrace();
+    const absl::Time since = sim.node("g100")->replace_time;
+    ASSERT_NE(since, kNever);
+    for (const O said : {O::kAutoscalerMarked, O::kAutoscalerUnmarked, O::kAutoscalerMarked}) {
+      ASSERT_TRUE(sim.Report("g100", said).ok());
+      sim.Drive();
+      ASSERT_EQ(sim.node("g100")->state, NodeState::kTriage);
+      EXPECT_EQ(sim.node("g100")->replace_time, since);
+      EXPECT_EQ(sim.pool()->account.prefill_nodes, 1);
+    }
+    if (recovers) {
+      ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
+    } else {
+      sim.OthersLeave();
+    }
+    sim.Live();
+    EXPECT_EQ(sim.pool()->account.prefill_nodes, 0);
+    EXPECT_EQ(sim.NodeMachines().size(), 2);
+    EXPECT_EQ(sim.NodeMachines().contains("g100"), recovers);
+    EXPECT_EQ(sim.broken().contains("g100"), !recovers);
+  }
+}
+
+// The target is lowered for it, marked before or not: it goes, and nobody comes for it.
+TEST(PrefillReplacement, OneThatTheTargetIsLoweredForIsAwaitedByNobody) {
+  for (const bool marked : {false, true}) {
+    SCOPED_TRACE(marked);
+    Sick sim(PrefillOn);
+    sim.OthersTake(100);
+    sim.PassGrace();
+    if (marked) (void)sim.Report("g100", O::kAutoscalerMarked);
+    ASSERT_EQ(sim.pool()->account.prefill_nodes, 1);
+    const size_t begin = sim.told().size();
+    sim.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g100"}});
+    EXPECT_EQ(sim.pool()->spec.target_nodes, 1);
+    EXPECT_EQ(sim.pool()->account.prefill_nodes, 1) << "as long as it is here";
+    EXPECT_EQ(sim.node("g100")->replace_time, kNever);
+    sim.OthersLeave();
+    sim.Live();
+    EXPECT_THAT(sim.NodeMachines(), ElementsAre("g101"));
+    EXPECT_THAT(sim.ReasonsSince(begin), Not(Contains("CWNodeAssigned")));
+    EXPECT_EQ(sim.pool()->account.prefill_nodes, 0);
+    EXPECT_EQ(sim.holding(), 1);
+  }
+}
+
+// The target rises again before it goes: its replacement is asked for again.
+TEST(PrefillReplacement, OneThatTheTargetIsLoweredForNoMoreIsAwaitedAgain) {
+  Sick sim(PrefillOn);
+  sim.OthersTake(100);
+  sim.PassGrace();
+  sim.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g100"}});
+  ASSERT_NE(sim.node("g100")->asked_to_go_time, kNever);
+  sim.Resize(2);
+  EXPECT_EQ(sim.node("g100")->asked_to_go_time, kNever);
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  EXPECT_NE(sim.node("g100")->replace_time, kNever);
+  EXPECT_EQ(sim.pool()->account.prefill_nodes, 1);
+  sim.OthersLeave();
+  sim.Live();
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+  EXPECT_EQ(sim.NodeMachines().size(), 2);
+}
+
+// One that is to go anyway takes nobody's replacement.
+TEST(PrefillReplacement, IsNotThatOfOneThatGoesAnyway) {
+  Simulation sim;
+  sim.Apply([](Spec& spec) {
+    spec.target_nodes = 3;
+    spec.prefill = Prefill{true, 600, 1};
+  });
+  ASSERT_TRUE(sim.Converge());
+  sim.OthersTake(100);
+  for (const char* machine : {"g100", "g101"})
+    ASSERT_TRUE(sim.Report(machine, O::kUnhealthy, "Xid 79").ok());
+  sim.SetActive("g101", true);
+  sim.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g101"}});
+  sim.Drive();
+  sim.Advance(sim.policy.triage_grace);
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage) << "g102 was there before";
+  EXPECT_NE(sim.node("g100")->replace_time, kNever);
+  EXPECT_EQ(sim.node("g101")->state, NodeState::kTriage) << "it has work";
+}
+
 // Work came to one that waits for its replacement: nobody waits for it.
 TEST(PrefillReplacement, OneThatWorkCameToIsInNobodysWay) {
   for (const bool comes : {true, false}) {

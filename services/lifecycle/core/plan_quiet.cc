@@ -93,8 +93,8 @@ class QuietTest {
   // on that.
   static bool IsUnmarked(const Node& node) {
     return node.removal_cause == RemovalCause::kNone && node.preempt_time == kNever &&
-           node.replace_time == kNever && node.reconfigure_time == kNever &&
-           node.reserved_desired.empty() && !node.orders.any();
+           node.asked_to_go_time == kNever && node.reconfigure_time == kNever &&
+           node.replace_time == kNever && node.reserved_desired.empty() && !node.orders.any();
   }
   // ReplaceUnhealthy, DrainNodes, StageProfiles.
   static bool IsSilent(const Observed& seen) {

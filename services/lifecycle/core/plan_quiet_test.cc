@@ -147,6 +147,7 @@ TEST(QuietNodes, AreThoseAboutWhichThereIsNothing) {
       {"to stage", [](Node& n) { n.desired.node_profile = "np-000000000002"; }},
       {"to be preempted", [](Node& n) { n.preempt_time = absl::UnixEpoch(); }},
       {"to be replaced", [](Node& n) { n.replace_time = absl::UnixEpoch(); }},
+      {"asked to go", [](Node& n) { n.asked_to_go_time = absl::UnixEpoch(); }},
       {"chosen", [](Node& n) { n.reconfigure_time = absl::UnixEpoch(); }},
       {"reserved", [](Node& n) { n.reserved_desired = kControlPlane; }},
       {"ordered", [](Node& n) { n.orders.cordon_time = absl::UnixEpoch(); }},

@@ -121,7 +121,7 @@ void CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
   int64_t leaving = 0;
   for (const auto& [name, node] : draft.nodes) {
     asked += GoesByTarget(facts.snapshot, node) ? 1 : 0;
-    early += node.replace_time != kNever && !IsAskedToGo(node) ? 1 : 0;
+    early += node.replace_time != kNever ? 1 : 0;
     leaving += IsPastStaying(facts, node) ? 1 : 0;
   }
   draft.account.prefill_nodes = early + asked;

@@ -67,12 +67,21 @@ int64_t CountAsked(const std::vector<const Node*>& nodes) {
                        [](const Node* node) { return Stays(node->state) && IsAskedToGo(*node); });
 }
 
+// Makes the Node one that is asked to go since then; kNever: not any more. Its replacement is then
+// asked for no more: 1, if it was before.
+int64_t SetAsk(Node& node, absl::Time since) {
+  const bool awaited = node.replace_time != kNever;
+  node.asked_to_go_time = since;
+  node.replace_time = kNever;
+  return awaited ? 1 : 0;
+}
+
 void ForgetNames(StagedState<State>& staged, const std::string& pool) {
   for (const Node* found : staged.state().NodesOf(pool)) {
     if (!found->removal_requested) continue;
     Node node = *found;
     node.removal_requested = false;
-    ForgetAsk(*found, node);
+    ForgetAsk(node);
     staged.Put(std::move(node));
   }
 }
@@ -119,14 +128,15 @@ void NameVictims(StagedState<State>& staged, Pool& after, const std::vector<std:
   const bool by_racks = type && type->nodes_per_rack > 0;
   const int64_t most = by_racks ? 0 : rise > 0 ? CountAsked(nodes) : std::ssize(is.named);
   const int64_t asked = std::clamp<int64_t>(all - after.spec.target_nodes - named, 0, most);
+  int64_t replaced = 0;
   for (int64_t i = 0; i < std::ssize(is.named); ++i) {
     Node node = *is.named[static_cast<size_t>(i)];
     if ((i < asked) == IsAskedToGo(node)) continue;
-    node.replace_time = i < asked ? now : kNever;
+    replaced += SetAsk(node, i < asked ? now : kNever);
     staged.Put(std::move(node));
   }
   after.account.prefill_nodes =
-      std::max<int64_t>(0, after.account.prefill_nodes + asked - asked_before);
+      std::max<int64_t>(0, after.account.prefill_nodes + asked - asked_before - replaced);
 }
 
 }  // namespace muster::lifecycle

@@ -311,7 +311,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, ab
   }
   if (event) RETURN_IF_ERROR(Step(node, *event, now));
   Note(node, command, now);
-  ForgetAsk(*before, node);
+  ForgetAsk(node);
   UpdateConditions(node, now);
   // What the pool's spec wants anew the plan brings to all its Nodes (RefreshAllMetadata).
   if (MetadataInputsOf(node) != MetadataInputsOf(*before))

@@ -263,7 +263,8 @@ struct Node {
   absl::Time preempt_time = kNever;
   absl::Time protect_until_time = kNever;
   bool removal_requested = false;
-  absl::Time replace_time = kNever;
+  absl::Time replace_time = kNever;      // since when its replacement is asked for
+  absl::Time asked_to_go_time = kNever;  // see asked_to_go.h; only of Nodes that are named
   absl::Time reconfigure_time = kNever;
   Word rack = {};
   Word reserved_desired = {};        // empty or kControlPlane

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/common/status_macros.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/spec_fields.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
@@ -313,6 +314,17 @@ void AddSetPaths(const google::protobuf::Message& message, const std::string& pa
   }
 }
 
+// Tells the two meanings of `replace_time` apart. A release before `asked_to_go_time` has them in
+// one, and writes that anew or takes it back without the other. Whether it asked a Node in triage
+// to go or asked for its replacement is known if it did so before the Node was ill; else it is
+// taken for the latter, after which the Node goes, too.
+void SortOutAsk(Node& node) {
+  const bool written = node.asked_to_go_time == node.replace_time && IsNamed(node);
+  const bool asked = node.state != NodeState::kTriage || node.replace_time < node.state_time;
+  if (!written) node.asked_to_go_time = asked && IsNamed(node) ? node.replace_time : kNever;
+  if (IsAskedToGo(node)) node.replace_time = kNever;
+}
+
 }  // namespace
 
 std::vector<std::string> SetPaths(const v1::NodePoolSpec& spec) {
@@ -363,6 +375,8 @@ absl::StatusOr<Node> FromProto(const v1::Node& in) {
   out.protect_until_time = MUSTER_GET_TIME(in, protect_until_time);
   out.removal_requested = in.removal_requested();
   out.replace_time = MUSTER_GET_TIME(in, replace_time);
+  out.asked_to_go_time = MUSTER_GET_TIME(in, asked_to_go_time);
+  SortOutAsk(out);
   out.reconfigure_time = MUSTER_GET_TIME(in, reconfigure_time);
   out.rack = in.rack();
   out.reserved_desired = in.reserved_desired();

@@ -137,7 +137,8 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
                      kTime,  kTime, kTime, 2,    "b",  "s",   "r",   "boot-1", kTime};
     node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0, "CWSome"}};
     node.removal_cause = static_cast<RemovalCause>(i % 5);
-    node.preempt_time = node.protect_until_time = node.replace_time = kTime;
+    node.preempt_time = node.protect_until_time = kTime;
+    (node.state == NodeState::kTriage ? node.replace_time : node.asked_to_go_time) = kTime;
     node.reconfigure_time = kTime;
     node.removal_requested = true;
     node.rack = "r1";
@@ -164,6 +165,48 @@ TEST(Wire, WhichCordonIsMeantIsToldWhileThereIsOneAndNotReadBack) {
   EXPECT_EQ(FromProto(told).value(), node);
   EXPECT_EQ(ToProto(At(FromProto(told).value())).desired().cordon_time().seconds(),
             absl::ToUnixSeconds(kTime) + 1);
+}
+
+// Releases before `asked_to_go_time` have both in `replace_time`.
+TEST(Wire, WhyAReplaceTimeIsSetIsReadFromRowsOfEitherRelease) {
+  const absl::Time in_triage = kTime + absl::Seconds(1);
+  const absl::Time later = kTime + absl::Seconds(2);
+  const auto written = [&](NodeState state, bool named, absl::Time replace, absl::Time ask) {
+    Node node{.name = "n", .machine = "g1", .pool_uid = "u", .state = state};
+    node.state_time = in_triage;
+    node.removal_requested = named;
+    node.replace_time = replace;
+    v1::Node told = ToProto(At(node));
+    if (ask != kNever) SetTimestamp(ask, told.mutable_asked_to_go_time());
+    return FromProto(told).value();
+  };
+  struct Case {
+    const char* what;
+    Node read;
+    absl::Time replace;
+    absl::Time ask;
+  };
+  const NodeState triage = NodeState::kTriage;
+  const NodeState up = NodeState::kProduction;
+  for (const Case& c : std::initializer_list<Case>{
+           {"asked", written(up, true, kTime, kTime), kNever, kTime},
+           {"asked while ill", written(triage, true, later, later), kNever, later},
+           {"before: asked", written(up, true, kTime, kNever), kNever, kTime},
+           {"before: asked, then ill", written(triage, true, kTime, kNever), kNever, kTime},
+           {"before: waits", written(triage, false, later, kNever), later, kNever},
+           {"before: waits, or asked", written(triage, true, later, kNever), later, kNever},
+           {"before: took it back", written(up, false, kNever, kTime), kNever, kNever},
+           {"before: then named it", written(up, true, kNever, kTime), kNever, kNever},
+           {"before: then asked it", written(up, true, later, kTime), kNever, later},
+           {"before: then waits", written(triage, false, later, kTime), later, kNever}}) {
+    SCOPED_TRACE(c.what);
+    EXPECT_EQ(c.read.replace_time, c.replace);
+    EXPECT_EQ(c.read.asked_to_go_time, c.ask);
+    // What is written of that is read as that, and by a release before, too.
+    const v1::Node told = ToProto(At(c.read));
+    EXPECT_EQ(FromProto(told).value(), c.read);
+    EXPECT_EQ(told.has_replace_time(), c.replace != kNever || c.ask != kNever);
+  }
 }
 
 // It is shown as it is: an agent then leaves the machine alone.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "services/lifecycle/core/etag.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
@@ -145,7 +147,9 @@ v1::Node ToProto(const Versioned<Node>& versioned) {
   MUSTER_SET_TIME(out, preempt_time, node.preempt_time);
   MUSTER_SET_TIME(out, protect_until_time, node.protect_until_time);
   out.set_removal_requested(node.removal_requested);
-  MUSTER_SET_TIME(out, replace_time, node.replace_time);
+  // Releases before `asked_to_go_time` read both here.
+  MUSTER_SET_TIME(out, replace_time, std::min(node.replace_time, node.asked_to_go_time));
+  MUSTER_SET_TIME(out, asked_to_go_time, node.asked_to_go_time);
   MUSTER_SET_TIME(out, reconfigure_time, node.reconfigure_time);
   out.set_rack(node.rack);
   out.set_reserved_desired(node.reserved_desired);

@@ -227,7 +227,8 @@ void PutTroubles(json& status, const lifecycle::v1::Node& node) {
   PutText(status, "removalCause", RemovalCauseWord(node.removal_cause()));
   if (node.removal_requested()) status["removalRequested"] = true;
   PutTime(status, "preemptTime", node.preempt_time());
-  PutTime(status, "replaceTime", node.replace_time());
+  PutTime(status, node.has_asked_to_go_time() ? "askedToGoTime" : "replaceTime",
+          node.replace_time());
   PutTime(status, "reconfigureTime", node.reconfigure_time());
   if (observed.unhealthy()) status["unhealthy"] = true;
   PutText(status, "healthMessage", observed.health_message());

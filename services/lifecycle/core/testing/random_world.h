@@ -129,7 +129,10 @@ class RandomWorld {
     if (OneIn(6)) GiveOrders(node);
     node.removal_requested = OneIn(6);
     const bool may_be_asked = Stays(node.state) || node.state == NodeState::kCordoned;
-    if (IsNamed(node) && may_be_asked && OneIn(2)) node.replace_time = Ago();
+    if (IsNamed(node) && may_be_asked && OneIn(2)) {
+      node.asked_to_go_time = Ago();
+      node.replace_time = kNever;
+    }
     if (OneIn(5)) node.protect_until_time = Around();
     if (OneIn(10)) node.reserved_desired = kControlPlane;
     const bool in_cluster = node.state == NodeState::kCordoned ||
@@ -204,7 +207,8 @@ class RandomWorld {
   // As the invariant of demand.h has it.
   void MakeAccount() {
     PoolAccount& account = pool_.account;
-    for (const Node& node : nodes_) account.prefill_nodes += node.replace_time != kNever ? 1 : 0;
+    for (const Node& node : nodes_)
+      account.prefill_nodes += node.replace_time != kNever || IsAskedToGo(node) ? 1 : 0;
     if (OneIn(8)) ++account.prefill_nodes;
     if (OneIn(8)) account.deferred_nodes = Dice(2);
     if (OneIn(4)) account.leaving_racks = {"rack-0", "rack-9"};
