@@ -102,8 +102,8 @@ absl::Status CarryOut(Node& node, const Pool& pool, const SetPreemption& action,
   return absl::OkStatus();
 }
 
-absl::Status CarryOut(Node& node, const Pool&, const AskReplacement&, absl::Time now) {
-  node.replace_time = now;
+absl::Status CarryOut(Node& node, const Pool&, const AskReplacement& action, absl::Time now) {
+  node.replace_time = action.asked ? now : kNever;
   return absl::OkStatus();
 }
 

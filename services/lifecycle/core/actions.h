@@ -94,9 +94,10 @@ struct SetPreemption {
   bool operator==(const SetPreemption&) const = default;
 };
 
-// A replacement of the Node is asked for before it leaves.
+// A replacement of the Node is asked for before it leaves, or no longer.
 struct AskReplacement {
   std::string node = {};
+  bool asked = true;
   std::string reason = {};
   bool operator==(const AskReplacement&) const = default;
 };

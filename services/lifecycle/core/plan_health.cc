@@ -47,12 +47,15 @@ int64_t CountAsked(const PlanFacts& facts, const Draft& draft) {
   });
 }
 
+bool ReplacesFirst(const PlanFacts& facts) {
+  return facts.pool.spec.prefill && facts.pool.spec.prefill->enabled;
+}
+
 // True when the Node need not wait for a replacement: there is no prefill, the target was lowered
 // for the Node, a replacement takes work, quota allows none, or it took too long. Asks for one if
 // that is allowed and not done yet.
 bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacements) {
-  if (!facts.pool.spec.prefill || !facts.pool.spec.prefill->enabled) return true;
-  if (IsAskedToGo(node)) return true;
+  if (!ReplacesFirst(facts) || IsAskedToGo(node)) return true;
   const Prefill& prefill = *facts.pool.spec.prefill;
   if (replacements > 0) {
     --replacements;
@@ -61,7 +64,7 @@ bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& r
   if (node.replace_time == kNever) {
     const int64_t most = std::max<int64_t>(1, prefill.max_nodes);
     if (CountAsked(facts, draft) < most)
-      draft.Apply(node, AskReplacement{node.name, "spec.prefill"});
+      draft.Apply(node, AskReplacement{node.name, true, "spec.prefill"});
     draft.AddDefer(DeferReason::kWaitsForReplacement, node.name,
                    absl::StrCat("Node ", node.machine,
                                 " is unhealthy and stays until its replacement is asked for ",
@@ -136,6 +139,8 @@ int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft) {
   std::vector<Node*> unhealthy;
   for (auto& [name, node] : draft.nodes) {
     if (node.state == NodeState::kTriage && node.observed.unhealthy) unhealthy.push_back(&node);
+    if (node.replace_time != kNever && !ReplacesFirst(facts))
+      draft.Apply(node, AskReplacement{name, false, "spec.prefill was switched off"});
   }
   // The one that is unhealthy for longest goes first: not all may be able to go.
   std::stable_sort(unhealthy.begin(), unhealthy.end(), [](const Node* a, const Node* b) {

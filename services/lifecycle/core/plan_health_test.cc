@@ -349,6 +349,27 @@ TEST(PrefillReplacement, IsNotThatOfOneThatGoesAnyway) {
   EXPECT_EQ(sim.node("g101")->state, NodeState::kTriage) << "it has work";
 }
 
+// What keeps it here otherwise, keeps no place for another.
+TEST(PrefillReplacement, IsAskedForNoMoreOnceThatIsSwitchedOff) {
+  Sick sim(PrefillOn);
+  sim.OthersTake(100);
+  sim.PassGrace();
+  ASSERT_EQ(sim.pool()->status.queued_nodes, 1);
+  sim.SetActive("g100", true);
+  sim.Apply([](Spec& spec) { spec.prefill.reset(); });
+  sim.Live();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  EXPECT_EQ(sim.pool()->account.prefill_nodes, 0);
+  EXPECT_EQ(sim.pool()->status.queued_nodes, 0);
+  EXPECT_EQ(sim.holding(), 2);
+  sim.OthersLeave();
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), ElementsAre("g100", "g101"));
+  sim.SetActive("g100", false);
+  sim.Live();
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+}
+
 // Work came to one that waits for its replacement: nobody waits for it.
 TEST(PrefillReplacement, OneThatWorkCameToIsInNobodysWay) {
   for (const bool comes : {true, false}) {
