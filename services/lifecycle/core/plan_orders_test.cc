@@ -163,6 +163,25 @@ TEST(NodeOrders, ADrainedNodeThatIsIdleIsNotForced) {
   EXPECT_FALSE(sim.desired("g100").force_drain);
 }
 
+// What held its drain up was forced away, and that nothing does any more is told a moment later.
+TEST(NodeOrders, OneThatWorkWasForcedFromForcesNothingFurther) {
+  Ordered sim;
+  sim.SetActive("g100", true);
+  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
+  sim.Pass();
+  ASSERT_TRUE(sim.Report("g100", Simulation::O::kDrainBlocked, "default/web").ok());
+  sim.Advance(sim.policy.drain_deadline);
+  sim.Pass();
+  ASSERT_TRUE(sim.desired("g100").force_drain);
+  sim.SetActive("g100", false);
+  sim.Pass();
+  EXPECT_FALSE(sim.desired("g100").force_drain);
+  ASSERT_TRUE(sim.Report("g100", Simulation::O::kDrainUnblocked).ok());
+  sim.SetActive("g100", true);
+  sim.Pass();
+  EXPECT_FALSE(sim.desired("g100").force_drain) << "other work has the whole time";
+}
+
 // g100 is ill and on its way out, and work came to it.
 void LeaveForRepairAtWork(Ordered& sim) {
   ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());

@@ -154,8 +154,9 @@ void EnforceDeadline(const PlanFacts& facts, Draft& draft, Node& node) {
     if (deadline != kNever) draft.MoveDue(deadline);
     return;
   }
+  // What is said to block its drain may be told of a moment longer.
+  if (IsUp(node.state) && !node.observed.active) return;
   const bool left = node.observed.active || !node.observed.drain_blocked_by.empty();
-  if (IsUp(node.state) && !left) return;
   const bool preempted = node.preempt_time != kNever;
   if (left || !preempted)
     draft.Apply(node, ForceDrain{node.name, "its drain's deadline has passed"});
