@@ -72,6 +72,7 @@ class Order {
     told_ = *told;
     SCOPED_TRACE(absl::StrCat("told ", TextOf(told_), "\nbefore: ", Text()));
     town_.departures[name_].clear();
+    town_.let_stay.erase(name_);
     town_.reboots[name_] = 0;
     ASSERT_TRUE(town_.Run(command).ok());
     ++seen_["orders"];
@@ -184,8 +185,10 @@ class Order {
     }
     return going;
   }
-  // Others went for reasons of their own: who goes is not what was foretold.
+  // Others went for reasons of their own, or stayed, as their machines were needed elsewhere no
+  // more: who goes, and who is there to reboot, is not what was foretold.
   bool Confused() const {
+    if (town_.let_stay.contains(name_)) return true;
     return std::any_of(town_.departures[name_].begin(), town_.departures[name_].end(),
                        [&](const auto& entry) {
                          const RemovalCause cause = entry.second.cause;

@@ -75,11 +75,15 @@ void Town::Listen() {
       const auto leaves = [](const Node& node) {
         return node.removal_cause != lifecycle::RemovalCause::kNone;
       };
+      const auto preempted = [](const Node& node) {
+        return node.preempt_time != lifecycle::kNever;
+      };
+      const bool same = before->create_time == last.create_time;  // else its machine came back
       if (after == nullptr || leaves(last))
-        departures[pool][last.machine] = {last.removal_cause,
-                                          last.preempt_time != lifecycle::kNever};
-      else if (leaves(*before) && before->create_time == last.create_time)
-        departures[pool].erase(last.machine);  // it was let stay; else its machine came back
+        departures[pool][last.machine] = {last.removal_cause, preempted(last)};
+      else if (leaves(*before) && same)
+        departures[pool].erase(last.machine);  // it was let stay
+      if (same && preempted(*before) && !preempted(last)) let_stay.insert(pool);
     });
   };
 }

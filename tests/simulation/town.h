@@ -85,6 +85,8 @@ class Town : public lifecycle::SimAgents {
   };
   std::map<std::string, std::map<std::string, Departure>> departures = {};  // by pool and machine
   std::map<std::string, int64_t> reboots = {};                              // by pool
+  std::set<std::string> let_stay =
+      {};  // pools of whose Nodes a preemption was taken back; likewise
 
  private:
   // What a commit would take for the time: no two are at the same.
