@@ -237,7 +237,7 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
   } else {
     SetDesired(node.desired, event, now);
   }
-  if (node.state != kDraining) node.observed.drain_blocked_by.clear();
+  if (!IsBeingDrained(node)) node.observed.drain_blocked_by.clear();
   if (node.state != kPreparedForTerminate) node.observed.removal_error.clear();
   if (!IsLeaving(node.state)) {
     node.removal_cause = RemovalCause::kNone;
@@ -313,6 +313,10 @@ bool IsPresent(const Node& node) {
   if (IsReturnable(node.state)) return false;
   const Condition* registered = FindCondition(node.conditions, condition::kRegistered);
   return registered != nullptr && registered->status == condition_status::kTrue;
+}
+
+bool IsBeingDrained(const Node& node) {
+  return node.desired.drain && (node.state == kDraining || IsUp(node.state));
 }
 
 bool IsDrainedForPreemption(const Node& node) {

@@ -108,6 +108,22 @@ TEST(NodeOrders, WhoIsForcedIsChargedToTheBudget) {
   EXPECT_THAT(sim.ObstacleTexts(), Contains(HasSubstr("Node g100 waits (reboot)")));
 }
 
+// What holds it up is neither forgotten nor told again.
+TEST(NodeOrders, ADrainIsBlockedWhetherTheNodeIsIllOrNot) {
+  Ordered sim;
+  sim.SetActive("g100", true);
+  sim.blocked_by["g100"] = "default/web";
+  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
+  sim.Drive();
+  for (const auto seen : {Simulation::O::kUnhealthy, Simulation::O::kRecovered}) {
+    ASSERT_TRUE(sim.Report("g100", seen, "fan").ok());
+    EXPECT_EQ(sim.node("g100")->observed.drain_blocked_by, "default/web");
+    EXPECT_THAT(sim.Obstacles(), Contains("DRAIN_BLOCKED"));
+    sim.Drive();
+  }
+  EXPECT_EQ(sim.CountOf("CWNodeDrainingPDBViolation"), 1);
+}
+
 TEST(NodeOrders, ADrainGoesOnWhetherTheNodeIsIllOrNot) {
   Ordered sim;
   sim.SetActive("g100", true);

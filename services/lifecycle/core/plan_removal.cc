@@ -339,8 +339,7 @@ void StartRemoval(Draft& draft, Node& node, RemovalCause cause, absl::string_vie
 void DrainNodes(const PlanFacts& facts, Draft& draft) {
   for (auto& [name, node] : draft.nodes) {
     if (node.state == NodeState::kCordoned) StartDrain(facts, draft, node);
-    const bool drains =
-        node.desired.drain && (node.state == NodeState::kDraining || IsUp(node.state));
+    const bool drains = IsBeingDrained(node);
     if (node.state == NodeState::kDraining) FollowStrategy(facts, draft, node);
     if (node.state == NodeState::kDraining) PreemptDrained(facts, draft, node);
     if (drains) EnforceDeadline(facts, draft, node);

@@ -70,7 +70,7 @@ enum class Needs {
   kNothing,
   kWork,       // it can have work
   kInCluster,  // it is in the cluster, perhaps not in service yet
-  kDrain,      // it is to be drained
+  kDrain,      // it is being drained
   kCordon,     // it is to be cordoned, and can have work
   kTurnedOff,  // its machine is being switched off
 };
@@ -150,7 +150,7 @@ bool CanBe(const Node& node, Observation observation) {
     case Needs::kInCluster:
       return CanHaveWork(node.state) || node.state == NodeState::kRegistered;
     case Needs::kDrain:
-      return node.desired.drain;
+      return IsBeingDrained(node);
     case Needs::kCordon:
       return node.desired.cordoned && CanHaveWork(node.state);
     case Needs::kTurnedOff:

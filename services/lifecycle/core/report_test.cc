@@ -267,6 +267,23 @@ TEST(ReportNode, AFormerCordonIsNotThePresentOne) {
   EXPECT_TRUE(report(former).ok()) << "it is known already";
 }
 
+// What was under way when the drain ended holds nothing up any more: the Node is switched off.
+TEST(ReportNode, ADrainThatIsOverIsBlockedByNothing) {
+  Simulation sim;
+  sim.Create(1);
+  ASSERT_TRUE(sim.Converge());
+  sim.removal_fails = {"g100"};
+  sim.Resize(0);
+  ASSERT_TRUE(sim.Converge());
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kPreparedForTerminate);
+  ASSERT_TRUE(sim.node("g100")->desired.drain);
+  EXPECT_EQ(ReasonOf(sim.Report("g100", O::kDrainBlocked, "default/web")), "NODE_STATE");
+  EXPECT_EQ(sim.node("g100")->observed.drain_blocked_by, "");
+  ASSERT_TRUE(sim.Report("g100", O::kTerminated).ok());
+  EXPECT_EQ(ReasonOf(sim.Report("g100", O::kDrainBlocked, "default/web")), "NODE_STATE");
+  EXPECT_EQ(sim.CountOf("CWNodeDrainingPDBViolation"), 0);
+}
+
 // Whatever the Node is cordoned for, a cordon that is begun anew is a later one.
 TEST(ReportNode, AStateOrAChoiceForARebootIsACordonOfItsOwn) {
   const absl::Time then = absl::FromUnixSeconds(7);
