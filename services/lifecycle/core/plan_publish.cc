@@ -63,12 +63,13 @@ void Announce(const PlanFacts& facts, Draft& draft, const Condition& now, const 
   }
   if (now.type == condition::kQuota) AnnounceQuota(facts, draft, now, status);
   if (now.type == condition::kCapacity) AnnounceCapacity(facts, draft, now, status);
+  // Also if it was met before: the target may have been lowered to what is left after a loss.
+  if (now.type == condition::kAtTarget && now.reason == reason::kTargetMet)
+    AnnounceTarget(facts, draft);
   if (before != nullptr && before->reason == now.reason) return;
   if (now.type == condition::kCapacity && now.status == condition_status::kUnknown) {
     draft.AddEvent(EventReason::kNodePoolNodesRequestFailed, now.message);
   }
-  if (now.type == condition::kAtTarget && now.reason == reason::kTargetMet)
-    AnnounceTarget(facts, draft);
   if (now.type == condition::kMaxNodesUnreachable)
     draft.AddEvent(EventReason::kNodePoolMaxNodesUnreachable, now.message);
 }

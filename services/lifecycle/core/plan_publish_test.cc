@@ -58,6 +58,23 @@ TEST(ReferenceScaled, ARiseThatWasCutShortIsToldWhenItIsReached) {
               ElementsAre("NodePool scaled up to 32 Nodes."));
 }
 
+// No pass saw the pool under or over its target.
+TEST(ReferenceScaled, ATargetThatIsLoweredToWhatALossHasLeftIsTold) {
+  Running sim(2);
+  const size_t begin = sim.told().size();
+  sim.Must(OrderNode{.name = NodeName(kSimPool, "g100"),
+                     .verb = OrderNode::Verb::kReboot,
+                     .reboot = Reboot::kForced});
+  sim.Pass();
+  ASSERT_TRUE(sim.Report("g100", O::kBootFailed, "no kernel").ok());
+  sim.Resize(1);
+  ASSERT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  ASSERT_TRUE(sim.Converge());
+  ASSERT_EQ(sim.NodeMachines(), std::set<std::string>{"g101"});
+  EXPECT_THAT(MessagesSince(sim, begin, "CWNodePoolScaled"),
+              ElementsAre("NodePool scaled down to 1 Node."));
+}
+
 // "CWNodePoolMetadata: Fired when metadata is updated for a Node Pool."
 TEST(ReferenceMetadata, IsToldOfAPoolWithoutNodesAndOnceOfOneWithMany) {
   for (const int64_t nodes : {0, 3}) {
