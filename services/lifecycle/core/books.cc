@@ -51,9 +51,11 @@ std::string CountOf(int64_t n, absl::string_view what) {
   return absl::StrCat(n, " ", what, n == 1 ? "" : "s");
 }
 
-// The organization in a pool's name; empty when `pool` is no pool's name.
-std::string OrganizationOfPool(absl::string_view pool) {
-  const auto id = ParsePoolName(pool);
+// The organization that the claim names: itself, or, if it is older than that field, by the pool's
+// name, which is for people and need not be one. Empty: neither.
+std::string OrganizationOfClaim(const ClaimEntry& claim) {
+  if (!claim.organization.empty()) return claim.organization;
+  const auto id = ParsePoolName(claim.pool);
   return id ? id->cluster.organization : "";
 }
 
@@ -256,7 +258,7 @@ std::vector<BooksLine> SideBySide(const Books& books) {
   for (const ClaimEntry& claim : books.claims) {
     const auto pool = pools.find(claim.pool_uid);
     const std::string organization =
-        pool == pools.end() ? OrganizationOfPool(claim.pool) : pool->second->organization;
+        pool == pools.end() ? OrganizationOfClaim(claim) : pool->second->organization;
     line(organization, claim).machines += static_cast<int64_t>(claim.machines.size());
   }
   for (const ConfigurationEntry& configuration : books.configurations) {

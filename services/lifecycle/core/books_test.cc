@@ -158,6 +158,17 @@ TEST(Books, SideBySideAddsUpByKey) {
                   BooksLine{"acme", "US-EAST-04A", "gd-8xa100-i128", "default", 2, 6, 6, 6, 2}));
 }
 
+// What a claim calls its pool is for people and need not be a name.
+TEST(Books, AnOrphanClaimCountsForTheOrganizationThatItNames) {
+  Books books = ClosedBooks(1);
+  books.pools.clear();
+  books.claims[0].pool = "the one for training";
+  books.claims[0].organization = "acme";
+  EXPECT_THAT(SideBySide(books), ElementsAre(BooksLine{"", "", "", "", 0, 0, 0, 0, 1},
+                                             BooksLine{"acme", "US-EAST-04A", "gd-8xa100-i128",
+                                                       "default", 0, 0, 3, 3, 0}));
+}
+
 TEST(Books, KindsHaveNamesOfTheirOwn) {
   std::set<std::string> names;
   for (int i = 0; i < kDifferenceKinds; ++i)
