@@ -128,9 +128,11 @@ void AddFaultsOfRacks(const Spec& spec, const TypeFacts& type, std::vector<std::
 
 // What the pool asks for and its zone or its type does not offer, in words.
 std::vector<std::string> FaultsOfZone(const Pool& pool, const CatalogueFacts& catalogue) {
-  const TypeFacts& type = *catalogue.type;
+  const std::optional<TypeFacts>& type = catalogue.type;
   std::vector<std::string> faults;
-  if (!catalogue.offered) {
+  if (!type) {
+    faults.push_back(absl::StrCat("Instance type ", pool.spec.instance_type, " does not exist."));
+  } else if (!catalogue.offered) {
     faults.push_back(absl::StrCat("Instance type ", pool.spec.instance_type,
                                   " is not available in zone ", pool.zone, "."));
   }
@@ -138,10 +140,11 @@ std::vector<std::string> FaultsOfZone(const Pool& pool, const CatalogueFacts& ca
   if (!catalogue.general_access) {
     faults.push_back(absl::StrCat("Zone ", pool.zone, " does not serve spot pools."));
   }
-  if (type.superchip) {
-    faults.push_back(absl::StrCat(NoSpotOnSuperchip(type), "."));
-  } else if (type.nodes_per_rack > 0) {
-    faults.push_back(absl::StrCat("`spot` is not available", ForWholeRacks(type)));
+  if (!type) return faults;
+  if (type->superchip) {
+    faults.push_back(absl::StrCat(NoSpotOnSuperchip(*type), "."));
+  } else if (type->nodes_per_rack > 0) {
+    faults.push_back(absl::StrCat("`spot` is not available", ForWholeRacks(*type)));
   }
   return faults;
 }
@@ -156,16 +159,13 @@ bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim) {
 
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue) {
   if (!catalogue.known) return {};
-  if (!catalogue.type) {
-    return {Validity::kInvalid, EventReason::kInvalidInstanceType,
-            absl::StrCat("Instance type ", pool.spec.instance_type, " does not exist."), true};
-  }
   std::vector<std::string> faults = FaultsOfZone(pool, catalogue);
   const bool of_zone = !faults.empty();
-  AddFaultsOfRacks(pool.spec, *catalogue.type, faults);
+  if (catalogue.type) AddFaultsOfRacks(pool.spec, *catalogue.type, faults);
   if (faults.empty()) return {.validity = Validity::kValid};
-  const EventReason event =
-      of_zone ? EventReason::kInstanceTypeNotInZone : EventReason::kNodePoolNodesRequestFailed;
+  const EventReason event = !catalogue.type ? EventReason::kInvalidInstanceType
+                            : of_zone       ? EventReason::kInstanceTypeNotInZone
+                                            : EventReason::kNodePoolNodesRequestFailed;
   return {Validity::kInvalid, event, absl::StrJoin(faults, " "), of_zone};
 }
 

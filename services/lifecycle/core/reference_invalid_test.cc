@@ -194,6 +194,20 @@ TEST(ReferenceInvalid, AllThatIsWrongIsSaidAtOnce) {
   EXPECT_EQ(sim.Reason("Validated"), "Valid");
 }
 
+// Nobody who makes the pool anew for its type is to find only then that the zone serves no spot.
+TEST(ReferenceInvalid, WhatTheZoneDoesNotServeIsSaidOfAnUnknownTypeToo) {
+  Simulation sim;
+  sim.catalogue.type.reset();
+  sim.catalogue.offered = sim.catalogue.general_access = false;
+  sim.ApplySpot(2);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says("Validated"),
+            "False/Invalid: Instance type gd-8xa100-i128 does not exist. Zone US-EAST-04A does not "
+            "serve spot pools.");
+  EXPECT_EQ(sim.CountOf("CWInvalidInstanceType"), 1);
+  EXPECT_EQ(sim.CountOf("CWInstanceTypeNotInZone"), 0);
+}
+
 // What the API refuses may become so later, when the catalogue is set right.
 TEST(ReferenceInvalid, ATypeThatIsNotServedAsSpotAnyMore) {
   Simulation sim;
