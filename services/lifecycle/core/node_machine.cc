@@ -1,12 +1,14 @@
 #include "services/lifecycle/core/node_machine.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -348,8 +350,10 @@ void UpdateConditions(Node& node, absl::Time now) {
                                    active ? kActive : kIdle,
                                    IsLeaving(node.state) ? kLeaves : kStays};
   if (active && !node.observed.active_pods.empty()) {
+    const int64_t more = ActivePods(node.observed) - std::ssize(node.observed.active_pods);
     wanted[1].message =
-        absl::StrCat("Node is active: ", absl::StrJoin(node.observed.active_pods, ", "), ".");
+        absl::StrCat("Node is active: ", absl::StrJoin(node.observed.active_pods, ", "),
+                     more > 0 ? absl::StrCat(" and ", CountText(more, "more Pod")) : "", ".");
   }
   SetConditions(node.conditions, std::move(wanted), 0, now);
 }

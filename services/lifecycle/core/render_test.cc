@@ -420,6 +420,9 @@ TEST(ReferenceNodeConditions, ActiveRegisteredAndPendingRemoval) {
   EXPECT_EQ(NodeSays(sim, "g100", "CWNodeRemoval"), "False: Node is not pending removal.");
   sim.SetActive("g100", true);
   EXPECT_EQ(NodeSays(sim, "g100", "CWActive"), "True: Node is active: default/job.");
+  sim.SetActive("g100", true, 12);  // agents name a few
+  EXPECT_EQ(NodeSays(sim, "g100", "CWActive"),
+            "True: Node is active: default/job and 11 more Pods.");
   sim.stuck = {"g100"};
   sim.Delete();
   sim.Pass();
