@@ -347,8 +347,7 @@ void UpdateConditions(Node& node, absl::Time now) {
       *new Condition{condition::kNodeRemoval, condition_status::kFalse, reason::kNotPendingRemoval,
                      "Node is not pending removal."};
   std::vector<Condition> wanted = {registered && !off ? kRegistered : kNotRegistered,
-                                   active ? kActive : kIdle,
-                                   IsLeaving(node.state) ? kLeaves : kStays};
+                                   active ? kActive : kIdle, Stays(node.state) ? kStays : kLeaves};
   if (active && !node.observed.active_pods.empty()) {
     const int64_t more = ActivePods(node.observed) - std::ssize(node.observed.active_pods);
     wanted[1].message =

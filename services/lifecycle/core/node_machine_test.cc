@@ -6,6 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "services/common/condition_names.h"
+#include "services/lifecycle/core/conditions.h"
+
 namespace muster::lifecycle {
 namespace {
 
@@ -100,6 +103,18 @@ TEST(NodeMachine, PresentFromRegistrationUntilOff) {
   }
   ASSERT_TRUE(Step(node, NodeEvent::kTerminated, now).ok());
   EXPECT_FALSE(IsPresent(node));
+}
+
+// "CWNodeRemoval: true if the Node is pending removal." So is one that never came up.
+TEST(NodeMachine, WhoDoesNotStayIsPendingRemoval) {
+  for (int s = 0; s < kNodeStates; ++s) {
+    Node node{.name = "n", .state = static_cast<NodeState>(s)};
+    SCOPED_TRACE(std::string(NodeStateName(node.state)));
+    UpdateConditions(node, absl::FromUnixSeconds(1));
+    const Condition* removal = FindCondition(node.conditions, condition::kNodeRemoval);
+    ASSERT_NE(removal, nullptr);
+    EXPECT_EQ(removal->status == condition_status::kTrue, node.state >= NodeState::kCordoned);
+  }
 }
 
 TEST(NodeMachine, AnAbortedBootWasNeverPresent) {
