@@ -16,7 +16,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const UpdateCluster& command,
 StatusOrOutcome Decide(StagedState<State>& staged, const DeleteCluster& command, absl::Time now);
 // NOT_FOUND, CLUSTER_BOUND, CLUSTER_HAS_POOLS, ETAG_MISMATCH.
 StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, absl::Time now);
-// NOT_FOUND, ETAG_MISMATCH.
+// NOT_FOUND, FAILED_PRECONDITION (the order that it lowers has ended), ETAG_MISMATCH.
 StatusOrOutcome Decide(StagedState<State>& staged, const AllowRemovals& command, absl::Time now);
 // INVALID_FIELD, NOT_FOUND (cluster), POOL_DELETING, UID_MISMATCH, TOO_MANY_POOLS, ETAG_MISMATCH,
 // GENERATION_TOO_OLD. A higher object_generation is kept even if the spec is the same; the pool's
@@ -40,7 +40,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNode& command, ab
 StatusOrOutcome Decide(StagedState<State>& staged, const OrderNode& command, absl::Time now);
 // NOT_FOUND, ETAG_MISMATCH. With allow_missing and no such pool, the outcome names none.
 StatusOrOutcome Decide(StagedState<State>& staged, const DeleteNodePool& command, absl::Time now);
-// NOT_FOUND, NODE_STATE.
+// NOT_FOUND, NODE_STATE, INVALID_FIELD (an observation of a newer release).
 StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, absl::Time now);
 // PLAN_OUTDATED, STALE_LEADER, NODE_STATE, NOT_FOUND (a Node of an action).
 StatusOrOutcome Decide(StagedState<State>& staged, const ApplyPlan& command, absl::Time now);

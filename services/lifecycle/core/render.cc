@@ -236,7 +236,7 @@ std::vector<std::string> NotHeld(const Snapshot& snapshot, const PlannedState& p
   return out;
 }
 
-// " (2 preempted, the last by 2026-...)".
+// " (2 preempted, gone by 2026-...)".
 std::string PreemptedText(const PlannedState& planned, const Policy& policy) {
   int64_t preempted = 0;
   absl::Time last = absl::InfinitePast();
