@@ -219,6 +219,10 @@ TEST(Causes, ARollbackFromABrokenConfigurationAbortsItsBoots) {
   sim.stuck.clear();
   sim.Drive();
   EXPECT_EQ(sim.pool()->status.node_profile, kSimProfile) << "no deadline was waited for";
+  const std::string why =
+      "A Node is to be deleted: it boots a configuration that is rolled back from.";
+  EXPECT_THAT(sim.PoolSays("CWNodeDeletionRequestSuccess"), ElementsAre(why));
+  EXPECT_EQ(sim.CountOf("CWNodeDeletionRequestSuccess"), 2);
   sim.Live();
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   for (const Node* node : sim.state().NodesOf(kSimPool))

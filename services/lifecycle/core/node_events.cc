@@ -8,10 +8,11 @@
 namespace muster::lifecycle {
 namespace {
 
-absl::string_view CauseText(const Node& node) {
+// `why`: read of a Node that leaves for none of the causes.
+absl::string_view CauseText(const Node& node, absl::string_view why) {
   switch (node.removal_cause) {
     case RemovalCause::kNone:
-      return "it is not needed";
+      return why.empty() ? "it is not needed" : why;
     case RemovalCause::kScaleDown:
       return "the pool is over target";
     case RemovalCause::kRepair:
@@ -108,19 +109,25 @@ class NodeEventDiff {
     }
   }
 
+  // Who is ended before it has booted may leave for no cause of its own. Of one whose boot failed
+  // Failure tells.
+  static bool Leaves(const Node& node) {
+    return node.removal_cause != RemovalCause::kNone ||
+           node.state == NodeState::kPreparedForTerminate || node.state == NodeState::kDeleted;
+  }
+
   // The way out begins. A preemption can be taken back while the Node is cordoned, and is told only
   // when its drain begins, unless it took over from another cause that was told when the Node was
   // cordoned.
   void Removal() {
-    const bool left = before_.removal_cause != RemovalCause::kNone;
+    const bool left = Leaves(before_);
     const bool untold = !left || (before_.state == NodeState::kCordoned &&
                                   before_.state_time >= before_.preempt_time);
-    const bool leaves = after_.removal_cause != RemovalCause::kNone;
     const bool begins = after_.removal_cause == RemovalCause::kPreemption
                             ? moved_ && after_.state != NodeState::kCordoned && untold
-                            : leaves && !left;
+                            : Leaves(after_) && !left;
     if (!begins) return;
-    const absl::string_view cause = CauseText(after_);
+    const absl::string_view cause = CauseText(after_, why_);
     OnPool(EventReason::kNodeDeletionRequestSuccess,
            absl::StrCat(" is to be deleted: ", cause, "."));
     if (after_.state == NodeState::kDeleted) return;  // it was never told to boot

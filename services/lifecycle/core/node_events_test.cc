@@ -72,6 +72,26 @@ TEST_F(NodeEventsTest, AFailedBootIsToldByHowFarItCame) {
               HasSubstr("did not come up from its reboot into configuration np-1: it is away."));
 }
 
+// Such as a boot into what is rolled back from, which is ended for no cause that a Node has.
+TEST_F(NodeEventsTest, WhoIsEndedBeforeItHasBootedIsToldWithTheReason) {
+  node_.state = NodeState::kBooting;
+  Node aborted = node_;
+  aborted.state = NodeState::kPreparedForTerminate;
+  EXPECT_THAT(Reasons(aborted),
+              ElementsAre("pool:CWNodeDeletionRequestSuccess", "CWNodeMarkedPrepareForTerminate",
+                          "pool:CWNodeMarkedPrepareForTerminate", "CWNodePreparedForTerminate",
+                          "pool:CWNodePreparedForTerminate"));
+  EXPECT_EQ(EventsOf(&node_, aborted, "it boots what is rolled back from")[1].message,
+            "Node g1 is to be terminated: it boots what is rolled back from.");
+  Node gone = aborted;
+  gone.state = NodeState::kDeleted;
+  EXPECT_THAT(Reasons(&aborted, gone), ElementsAre("pool:CWNodeDeleted"));
+  // One that was never told to boot is gone at once.
+  node_.state = NodeState::kAssigned;
+  EXPECT_THAT(Reasons(gone),
+              ElementsAre("pool:CWNodeDeletionRequestSuccess", "pool:CWNodeDeleted"));
+}
+
 TEST_F(NodeEventsTest, APreemptionIsToldAsARemovalOnceItCannotBeTakenBack) {
   Node cordoned = node_;
   cordoned.state = NodeState::kCordoned;
