@@ -273,7 +273,8 @@ class Planner {
   }
 
   void PlanDrain() {
-    if (!node_.desired().drain()) return;
+    // Past its drain the Node is still told that it was to be drained, and is blocked by nothing.
+    if (!node_.desired().drain() || !CanHaveWork(node_.state())) return;
     const std::string why = Message(facts_.blocked_by);
     if (!why.empty() && seen_.drain_blocked_by() != why) {
       Report(NodeReport::OBSERVATION_DRAIN_BLOCKED, why);

@@ -205,6 +205,15 @@ TEST(PlanDrain, TellsWhatBlocksIt) {
               ElementsAre(NodeReport::OBSERVATION_DRAIN_UNBLOCKED));
 }
 
+// Muster may end a drain, as that of a preemption, with Pods on the Node that were refused.
+TEST(PlanDrain, OneThatIsOverIsBlockedByNothing) {
+  Node node = MakeNode(Node::STATE_PREPARED_FOR_TERMINATE);
+  node.mutable_desired()->set_drain(true);
+  NodeObject object = Joined(true);
+  object.unschedulable = true;
+  EXPECT_THAT(Plan(node, &object, Work(1), "team/p101: budget x").reports, IsEmpty());
+}
+
 TEST(PlanDrain, ALongReasonIsToldOnce) {
   Node node = MakeNode(Node::STATE_DRAINING);
   const NodeObject object = Joined(true);
