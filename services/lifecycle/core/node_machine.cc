@@ -67,6 +67,7 @@ constexpr Edge kKnown[] = {
     {kDeleted, E::kDrained, kDeleted},
     {kDeleted, E::kTerminated, kDeleted},
     {kDeliveryFailed, E::kBootFailed, kDeliveryFailed},
+    {kDeliveryFailed, E::kTerminated, kDeliveryFailed},  // as it is told to be
     {kReconfiguring, E::kBootStarted, kReconfiguring},
     {kTriage, E::kUnhealthy, kTriage},
     {kProduction, E::kRecovered, kProduction},
