@@ -58,7 +58,8 @@ std::string ToString(const HoldingName& name) {
 }
 
 std::optional<HoldingName> ParseHoldingName(absl::string_view name) {
-  const size_t at = name.find("/holdings/");
+  // The last one: an organization may be called so, too.
+  const size_t at = name.rfind("/holdings/");
   if (at == absl::string_view::npos) return std::nullopt;
   HoldingName parsed{std::string(name.substr(0, at)),
                      std::string(name.substr(at + sizeof("/holdings/") - 1))};

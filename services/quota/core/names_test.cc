@@ -17,6 +17,18 @@ TEST(QuotaNames, ParseWhatTheyPrint) {
   EXPECT_EQ(ToString(*holding), QuotaName(key) + "/holdings/9311678d-4064");
 }
 
+// Ids may be any of the words between them.
+TEST(QuotaNames, AnOrganizationMayBeCalledAsACollectionIs) {
+  for (const char* organization : {"holdings", "quotas", "organizations"}) {
+    const std::string quota = QuotaName({organization, "US-EAST-04A", "t", ComputeClass::kDefault});
+    EXPECT_TRUE(ParseQuotaName(quota).has_value()) << quota;
+    const auto holding = ParseHoldingName(ToString(HoldingName{quota, "holdings"}));
+    ASSERT_TRUE(holding.has_value()) << quota;
+    EXPECT_EQ(holding->quota, quota);
+    EXPECT_EQ(holding->pool_uid, "holdings");
+  }
+}
+
 TEST(QuotaNames, RefuseOtherShapes) {
   for (const char* name : {"", "organizations/acme", "organizations//quotas/US-EAST-04A~t~default",
                            "organizations/ACME/quotas/US-EAST-04A~t~default",
