@@ -345,7 +345,8 @@ std::vector<std::string> ChooseRefill(const State& state, const Inventory& inven
     lost.push_back(std::max<int64_t>(0, inventory.nodes_per_rack() - rack->held.begin()->second));
   std::vector<std::string> ids = take(lost, 0);
   // A rack's worth is granted whole, and not broken up for a spare.
-  const int64_t spare = (outstanding - std::ssize(ids)) % inventory.nodes_per_rack();
+  const int64_t spare = std::min(nodes - std::ssize(ids),
+                                 (outstanding - std::ssize(ids)) % inventory.nodes_per_rack());
   return spare == 0 ? ids : take(lost, spare);
 }
 

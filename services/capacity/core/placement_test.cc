@@ -145,6 +145,23 @@ TEST_F(PlacementTest, ASpareOfItsOwnRackBreaksUpNoRacksWorth) {
   EXPECT_EQ(WantRacks("p", 9).size(), 9u);
 }
 
+TEST_F(PlacementTest, WhatARackHasLostIsMadeUpForBeforeASpareIsTaken) {
+  AddRack("f1", "a");
+  AddRack("f1", "b");
+  EXPECT_EQ(WantRacks("p", 8).size(), 8u);
+  EXPECT_EQ(
+      WantRacks("p", 6, {{"b-0", ReturnReason::kBroken}, {"b-1", ReturnReason::kBroken}}).size(),
+      6u);
+  // Each a request of its own.
+  EXPECT_EQ(WantRacks("p", 7).size(), 6u);
+  EXPECT_EQ(WantRacks("p", 8).size(), 6u);
+  world_.Register({World::Machine("a-4", "f1", "a", 4, World::kRackType),
+                   World::Machine("b-4", "f1", "b", 4, World::kRackType),
+                   World::Machine("b-5", "f1", "b", 5, World::kRackType)});
+  EXPECT_THAT(world_.MachinesOf("p"),
+              ElementsAre("a-0", "a-1", "a-2", "a-3", "b-2", "b-3", "b-4", "b-5"));
+}
+
 TEST_F(PlacementTest, LessThanARackIsNotGranted) {
   AddRack("f1", "a");
   AddRack("f1", "b");
