@@ -19,7 +19,8 @@ namespace {
 struct Stock {
   const Inventory* inventory = nullptr;
   std::vector<KeptGang> kept = {};
-  int64_t to_be_had = 0;  // CountToBeHad
+  int64_t reclaimable = 0;  // CountReclaimable
+  int64_t to_be_had = 0;    // CountToBeHad
   int64_t free_taken = 0;
   int64_t spot_taken = 0;
   int64_t asked = 0;
@@ -58,6 +59,21 @@ Availability AvailabilityOf(int64_t nodes, int64_t free, int64_t spot, int64_t i
                                                 : Availability::kNotAvailable;
 }
 
+// Machines that would be reclaimed for a new claim of class default. Nothing is for whole racks,
+// whoever holds them since before they were granted so.
+int64_t CountReclaimable(const Inventory& inventory, const std::vector<Affinity>& blocking) {
+  if (inventory.nodes_per_rack() > 0) return 0;
+  if (blocking.empty()) return inventory.counts().reclaimable;
+  const Affinity every;
+  EligibleMachines eligible{.affinity = &every};
+  for (const Affinity& affinity : blocking) eligible.kept.push_back(&affinity);
+  int64_t reclaimable = 0;
+  for (const auto& machines : inventory.classes()) {
+    if (eligible.Has(inventory, machines)) reclaimable += machines.second.counts.reclaimable;
+  }
+  return reclaimable;
+}
+
 // Machines that could be granted once all is given back; of a rack, once it is repaired.
 int64_t CountToBeHad(const Inventory& inventory) {
   const int64_t size = inventory.nodes_per_rack();
@@ -71,14 +87,12 @@ int64_t CountToBeHad(const Inventory& inventory) {
 // What the request would get; notes what it takes.
 Placement Take(Stock& stock, const PlacementRequest& request, Spare& spare) {
   const PlaceKey place{request.compute_class, absl::InfiniteFuture()};
-  // Nothing is reclaimed for whole racks, whoever holds them since before they were granted so.
-  const bool reclaims =
-      request.compute_class == ComputeClass::kDefault && stock.inventory->nodes_per_rack() == 0;
+  const bool reclaims = request.compute_class == ComputeClass::kDefault;
   const int64_t nodes = request.nodes;
   const int64_t free = std::max<int64_t>(0, Grantable(stock, place) - stock.free_taken);
   Placement placement;
   placement.free = Grantable(stock, {}) - stock.free_taken;
-  placement.reclaimable = reclaims ? stock.inventory->counts().reclaimable - stock.spot_taken : 0;
+  placement.reclaimable = reclaims ? stock.reclaimable - stock.spot_taken : 0;
   placement.queue_ahead = stock.inventory->queue().NodesBefore(place);
   placement.availability =
       AvailabilityOf(nodes, free, placement.reclaimable, stock.to_be_had - stock.asked);
@@ -99,14 +113,16 @@ Ranked Rank(const State& state, const std::string& zone,
   std::map<std::string, Stock> stocks;  // by instance type
   static const Inventory* const kEmpty = new Inventory();
   for (const PlacementRequest& request : requests) {
-    const Inventory* found = state.FindInventory({zone, request.instance_type});
+    const InventoryKey key = {zone, request.instance_type};
+    const Inventory* found = state.FindInventory(key);
     const Inventory& inventory = found == nullptr ? *kEmpty : *found;
     Placement placement;
     Spare spare{-1, 1};
     if (OfferOf(state, zone, request.instance_type, request.compute_class) == Offer::kOffered) {
       const auto [stock, created] = stocks.try_emplace(request.instance_type);
       if (created)
-        stock->second = {&inventory, KeptGangs(state, {zone, request.instance_type}, keeps_after),
+        stock->second = {&inventory, KeptGangs(state, key, keeps_after),
+                         CountReclaimable(inventory, BlockingAffinities(state, key, keeps_after)),
                          CountToBeHad(inventory)};
       placement = Take(stock->second, request, spare);
     }

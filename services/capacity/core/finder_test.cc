@@ -137,6 +137,20 @@ const Case kCases[] = {
      },
      {Ask(1)},
      {Label::kLimited}},
+    {"WhatAGangDoesNotMatchCanBeReclaimed",
+     [](Scene& s) {
+       s.Machines(1, {{"disk", "nvme"}});
+       s.Claim("p", 1, Picky);
+       s.Machines(1, {{"disk", "nvme"}});
+       s.Machines(2);
+       s.Claim("spot", 3, Spot);
+       s.Claim("gang", 2, [](SyncClaim& claim) {
+         Gang(claim);
+         Picky(claim);
+       });
+     },
+     {Ask(2), Ask(1)},
+     {Label::kPossibly, Label::kLimited}},
     {"WholeRacksCount",
      [](Scene& s) {
        s.world().RegisterRack("f", "r1", 4, World::kRackType);
@@ -349,6 +363,35 @@ TEST(FinderNumbersTest, WhatIsKeptForAGangNoLongerIsThere) {
   const State& state = scene.world().state();
   EXPECT_EQ(FindPlacements(state, query)[0].availability, Label::kLimited);
   EXPECT_EQ(FindPlacements(state, query, scene.world().now())[0].availability, Label::kLikely);
+}
+
+// A gang that waits for more than spot can give keeps that from default claims behind it, too.
+TEST(FinderNumbersTest, WhatAGangWaitsForIsNotReclaimedForOthers) {
+  Scene scene;
+  World& world = scene.world();
+  scene.Machines(4);
+  scene.Claim("p", 1);
+  scene.Claim("spot", 3, Spot);
+  scene.Claim("gang", 4, Gang);
+  const PlacementQuery query{{Ask(2)}, {}};
+  EXPECT_THAT(FindPlacements(world.state(), query)[0].placements,
+              ElementsAre(Placement{0, 0, 4, 4, Label::kLimited}));
+  EXPECT_THAT(FindPlacements(world.state(), query, world.now())[0].placements,
+              ElementsAre(Placement{0, 3, 4, 4, Label::kPossibly}))
+      << "the gang has kept it for long enough";
+  scene.Claim("late", 2);
+  for (const std::string& id : world.MachinesOf("spot"))
+    EXPECT_EQ(world.StateOf(id), MachineState::kHeld) << id;
+}
+
+// One that spot can complete takes what it waits for, and no more.
+TEST(FinderNumbersTest, WhatAGangLeavesOfSpotCanBeReclaimed) {
+  Scene scene;
+  scene.Machines(4);
+  scene.Claim("spot", 4, Spot);
+  scene.Claim("gang", 3, Gang);
+  EXPECT_THAT(FindPlacements(scene.world().state(), {{Ask(1)}, {}})[0].placements,
+              ElementsAre(Placement{0, 1, 3, 4, Label::kPossibly}));
 }
 
 }  // namespace

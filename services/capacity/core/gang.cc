@@ -112,6 +112,18 @@ std::optional<KeptGang> Kept(const State& state, const Inventory& inventory,
   return keeps ? std::optional(std::move(gang)) : std::nullopt;
 }
 
+// Whether the request of a gang waits for more than comes for it.
+bool Blocks(const State& state, const Inventory& inventory, const ClaimRow& claim,
+            absl::Time request_time) {
+  const std::vector<ClaimPart>& parts = PartsInQueue(claim);
+  const auto part = std::find_if(parts.begin(), parts.end(), [&](const ClaimPart& one) {
+    return one.request_time == request_time;
+  });
+  const int64_t missing = part->nodes - CountFree(inventory, EligibleMachines{&claim.affinity});
+  return inventory.spot().CoveredFor(claim.pool_uid) < missing &&
+         CanEverBeMet(state, inventory, claim, *part);
+}
+
 }  // namespace
 
 int64_t CountOnOffer(const Inventory& inventory, const EligibleMachines& eligible) {
@@ -230,6 +242,25 @@ std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
     kept.back().overdue = true;
   }
   return kept;
+}
+
+std::vector<Affinity> BlockingAffinities(const State& state, const InventoryKey& key,
+                                         absl::Time keeps_after) {
+  std::vector<Affinity> blocking;
+  const Inventory* inventory = state.FindInventory(key);
+  if (inventory == nullptr || inventory->counts().reclaimable == 0) return blocking;
+  if (OfferOf(state, key.first, key.second, ComputeClass::kDefault) != Offer::kOffered)
+    return blocking;
+  for (const auto& [selector, line] : inventory->queue().lines()) {
+    if (!selector.gang) continue;
+    const bool blocks = std::any_of(line.begin(), line.end(), [&](const auto& waiting) {
+      const auto& [compute_class, request_time, uid] = waiting;
+      return compute_class == ComputeClass::kDefault && request_time > keeps_after &&
+             Blocks(state, *inventory, *state.FindClaim(uid), request_time);
+    });
+    if (blocks) blocking.push_back(selector.affinity);
+  }
+  return blocking;
 }
 
 }  // namespace muster::capacity
