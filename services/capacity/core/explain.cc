@@ -94,7 +94,8 @@ class Explainer {
     if (match == 0) {
       Add(ObstacleCode::kAffinityMatchesNone, all, 0,
           absl::StrCat(Are(all, "machine"), " in service, none matches the affinity."));
-    } else if (match < claim_.nodes && match < all) {
+    } else if (CountElsewhere(state_, inventory_, claim_) < outstanding_ && match < all) {
+      // What it holds need not match: such machines stay when the affinity changes.
       Add(ObstacleCode::kAffinityMatchesFewer, match, 0,
           absl::StrCat(Are(match, "machine"), " in service that match the affinity", wanted));
     }

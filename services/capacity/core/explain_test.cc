@@ -129,6 +129,18 @@ TEST_F(ExplainTest, FewerInServiceAndFewerThatMatch) {
                                    "3 machines are in service; 4 Nodes are wanted."}));
 }
 
+// "Machines already held stay when the affinity changes": of these no others need match.
+TEST_F(ExplainTest, EnoughMatchBesideWhatIsHeldWithoutMatching) {
+  Machines(3);
+  Sync(Want("p", 3));
+  Machines(2, fast_);
+  Sync(Want("other", 2));
+  Sync(Fast("p", 4));
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kQueued);
+  EXPECT_THAT(Obstacles("p"), ElementsAre(Obstacle{Code::kHeldByOthers, 2, 1,
+                                                   "2 machines are held by 1 other claim."}));
+}
+
 TEST_F(ExplainTest, QueuedBehindAndHeldByOthers) {
   Machines(3);
   Sync(Want("a", 2));
