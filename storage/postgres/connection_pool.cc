@@ -20,12 +20,15 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
       options.schema,
       // A host that is gone without a word is noticed in seconds, also when it had taken the
       // request.
-      " target_session_attrs=read-write tcp_user_timeout=5000 keepalives_idle=5 "
-      "keepalives_interval=2 connect_timeout=",
+      " client_encoding=UTF8 target_session_attrs=read-write tcp_user_timeout=5000 "
+      "keepalives_idle=5 keepalives_interval=2 connect_timeout=",
       absl::ToInt64Seconds(options.connect_timeout), " options='-c search_path=", options.schema,
       // What values look like as text is said here, whatever the server or the role prefers.
-      " -c datestyle=ISO -c timezone=UTC -c bytea_output=hex -c client_min_messages=warning -c "
-      "statement_timeout=",
+      " -c datestyle=ISO -c timezone=UTC -c bytea_output=hex -c standard_conforming_strings=on",
+      // So is what we rely on: whoever has waited for the head sees what was committed meanwhile
+      // (journal::Lock), and what is acknowledged is on disk, at the standby if there is one.
+      " -c default_transaction_isolation=read\\\\ committed -c synchronous_commit=on",
+      " -c client_min_messages=warning -c statement_timeout=",
       absl::ToInt64Milliseconds(options.statement_timeout),
       // Shorter, so that a wait in vain for a lock is told as such: then nothing was committed.
       " -c lock_timeout=", absl::ToInt64Milliseconds(options.statement_timeout * 0.9),

@@ -118,6 +118,31 @@ TEST_F(SqlTypesTest, WhateverTheServerPrefers) {
   EXPECT_EQ(RoundTrip(Times()), Times());
 }
 
+// By ALTER DATABASE, as a DBA sets them for others.
+TEST_F(SqlTypesTest, ASessionIsAsOursAreWhateverTheServerPrefers) {
+  for (const char* setting :
+       {"client_encoding = 'LATIN1'", "standard_conforming_strings = off",
+        "default_transaction_isolation = 'serializable'", "synchronous_commit = off"}) {
+    database_.Execute(absl::StrCat("ALTER DATABASE ", database_.name(), " SET ", setting));
+  }
+  ConnectionPool pool({.conninfo = database_.conninfo("quota"), .schema = "quota"}, 1);
+  TransactionRunner runner(&pool, {});
+  ASSERT_THAT(runner.Run([&](Transaction& tx) {
+    const auto row = tx.Exec(
+        "SELECT chr(228), length('\xc3\xa4'), chr(26085), '\\x61',"
+        " current_setting('transaction_isolation'),"
+        " current_setting('synchronous_commit')")[0];
+    EXPECT_STREQ(row[0].c_str(), "\xc3\xa4");
+    EXPECT_EQ(row[1].as<int>(), 1);
+    EXPECT_STREQ(row[2].c_str(), "\xe6\x97\xa5");
+    EXPECT_STREQ(row[3].c_str(), "\\x61");
+    EXPECT_STREQ(row[4].c_str(), "read committed");
+    EXPECT_STREQ(row[5].c_str(), "on");
+    return absl::OkStatus();
+  }),
+              testing::IsOk());
+}
+
 TEST(SqlArrayTest, ValueOfAnotherTypeIsAFaultOfTheProgram) {
   EXPECT_THROW(SqlArray("bigint").Add("1"), std::logic_error);
   EXPECT_THROW(SqlArray("text").Add(1), std::logic_error);
