@@ -85,6 +85,21 @@ TEST_F(ConnectionPoolTest, NorIsItWhereNoServerIsThereAnyMore) {
   EXPECT_EQ(runner_.stats().in_doubt, 0);
 }
 
+// As each transaction does that gets an id once these run out, or a trigger of the operator's: only
+// what COMMIT warns of is about the commit.
+TEST_F(ConnectionPoolTest, AWarningBeforeCommitCastsNoDoubtOnIt) {
+  database_.Execute(
+      "CREATE FUNCTION public.warn() RETURNS trigger LANGUAGE plpgsql AS"
+      " $$ BEGIN RAISE WARNING 'the database must be vacuumed'; RETURN NEW; END $$");
+  database_.Execute(
+      "CREATE TRIGGER warn BEFORE UPDATE ON quota.journal_head"
+      " FOR EACH ROW EXECUTE FUNCTION public.warn()");
+  const int session = LendOnce();
+  EXPECT_THAT(SendOne(), IsOk());
+  EXPECT_EQ(runner_.stats().in_doubt, 0);
+  EXPECT_EQ(LendOnce(), session) << "the connection serves on";
+}
+
 // A server that hangs has not ended them, and each would be waited for.
 TEST_F(ConnectionPoolTest, ALostConnectionIsOneOfAllPoolsOfTheServer) {
   ConnectionPool other(Connect(), 1);

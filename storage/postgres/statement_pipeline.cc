@@ -46,6 +46,11 @@ void StatementPipeline::Add(const Statement& statement, std::vector<SqlParam> pa
   steps_.push_back({.statement = statement.name, .params = std::move(params)});
 }
 
+void StatementPipeline::AddCommit() {
+  commit_ = steps_.size();
+  Add("COMMIT;");
+}
+
 void StatementPipeline::Send() {
   PGconn* const connection = connection_.libpq();
   if (PQenterPipelineMode(connection) == 0) ThrowBroken(connection);
@@ -100,6 +105,7 @@ void StatementPipeline::Finish() {
   }
   sent_ = unsent_ = false;
   steps_.clear();
+  commit_ = 0;
   if (!failed_ && PQstatus(connection) == CONNECTION_BAD) ThrowBroken(connection);
   if (PQstatus(connection) != CONNECTION_BAD &&
       (PQexitPipelineMode(connection) == 0 || PQsetnonblocking(connection, 0) != 0))
@@ -113,6 +119,7 @@ void StatementPipeline::Take(const pg_result* result, size_t at) {
     case PGRES_TUPLES_OK:
       if (at < steps_.size() && steps_[at].prepares != nullptr)
         connection_.SetPipelined(steps_[at].prepares);
+      if (at < commit_) connection_.TakeWarning();
       return;
     case PGRES_PIPELINE_ABORTED:
       return;

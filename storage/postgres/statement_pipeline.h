@@ -34,6 +34,9 @@ class StatementPipeline {
   void Prepare(const Statement& statement);
   // A statement that was, or is to be, prepared.
   void Add(const Statement& statement, std::vector<SqlParam> params);
+  // COMMIT. What the server warned of before it (Connection::TakeWarning) is dropped: of all
+  // warnings only those of COMMIT itself cast doubt on it.
+  void AddCommit();
   void Clear() { steps_.clear(); }
 
   // Sends as much as goes without waiting; the rest is kept, for SendMore and Finish. Throws
@@ -62,6 +65,7 @@ class StatementPipeline {
 
   Connection& connection_;
   std::vector<Step> steps_;
+  size_t commit_ = 0;  // the place of COMMIT among them; 0: there is none
   bool sent_ = false;
   bool unsent_ = false;
   bool failed_ = false;

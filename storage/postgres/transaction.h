@@ -122,7 +122,7 @@ class Transaction final : public StatementSink {
     }
     const Fault fault = FaultAt("commit");
     queued_.Add(fault.before);
-    queued_.Add("COMMIT;");
+    queued_.AddCommit();
     queued_.Add(fault.after);
     connection_.Asks();
     queued_.Send();
