@@ -100,6 +100,17 @@ TEST_F(ConnectionPoolTest, AWarningBeforeCommitCastsNoDoubtOnIt) {
   EXPECT_EQ(LendOnce(), session) << "the connection serves on";
 }
 
+// Not as what the tables refuse, of which each half of a batch would be tried by itself.
+TEST_F(ConnectionPoolTest, ATransactionThatTheServerEndedForItsAgeMayBeTriedAgain) {
+  database_.Execute(
+      "CREATE FUNCTION public.ends() RETURNS trigger LANGUAGE plpgsql AS"
+      " $$ BEGIN RAISE EXCEPTION 'transaction timeout' USING ERRCODE = '25P04'; END $$");
+  database_.Execute(
+      "CREATE TRIGGER ends BEFORE UPDATE ON quota.journal_head"
+      " FOR EACH ROW EXECUTE FUNCTION public.ends()");
+  EXPECT_TRUE(absl::IsUnavailable(SendOne()));
+}
+
 // A server that hangs has not ended them, and each would be waited for.
 TEST_F(ConnectionPoolTest, ALostConnectionIsOneOfAllPoolsOfTheServer) {
   ConnectionPool other(Connect(), 1);

@@ -37,12 +37,13 @@ constexpr absl::string_view kLockTimeout = "55P03";
 // The statement was cancelled: a timeout.
 constexpr absl::string_view kCancelled = "57014";
 
-// 57P01..57P03: the server shuts down, crashed, or starts up. 25P03: it cut an idle transaction.
+// 57P01..57P03: the server shuts down, crashed, or starts up. 25P03, 25P04: it cut a transaction that
+// was idle, or (PostgreSQL 17) took longer than transaction_timeout, which a role may have.
 // 53: it is out of disk, memory or connections. 58: its system fails it.
 bool IsAway(absl::string_view sqlstate) {
   return absl::StartsWith(sqlstate, "57P") || absl::StartsWith(sqlstate, "08") ||
          absl::StartsWith(sqlstate, "53") || absl::StartsWith(sqlstate, "58") ||
-         sqlstate == kReadOnly || sqlstate == "25P03";
+         sqlstate == kReadOnly || sqlstate == "25P03" || sqlstate == "25P04";
 }
 
 // libpqxx leaves sqlstate() empty in errors that have a class of their own.
