@@ -4,7 +4,9 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "services/common/cause.h"
 #include "services/common/deadline.h"
 #include "services/common/error.h"
@@ -40,6 +42,23 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
       // So that the server notices by itself that our host is gone in the midst of a batch.
       " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3'");
 }
+
+namespace {
+
+// libpq hands on PGTZ and PGDATESTYLE of the environment, which count before what EffectiveConninfo
+// says: times would be read as others, or not at all.
+void CheckTimesAreOurs(PGconn* connection) {
+  const auto is = [&](const char* name) {
+    const char* const value = PQparameterStatus(connection, name);
+    return absl::string_view(value == nullptr ? "" : value);
+  };
+  if (is("TimeZone") == "UTC" && absl::StartsWith(is("DateStyle"), "ISO")) return;
+  throw pqxx::broken_connection(absl::StrCat("the session has TimeZone ", is("TimeZone"),
+                                             " and DateStyle ", is("DateStyle"),
+                                             ": unset PGTZ and PGDATESTYLE in the environment"));
+}
+
+}  // namespace
 
 ConnectionPool::ConnectionPool(ConnectOptions options, int size)
     : options_(std::move(options)),
@@ -101,6 +120,7 @@ bool ConnectionPool::IsTrusted(const Connection& connection) const {
 std::unique_ptr<Connection> ConnectionPool::Connect() {
   const int64_t losses = options_.writable_host->losses();
   auto connection = std::make_unique<Connection>(EffectiveConninfo(options_), &watchdog_, losses);
+  CheckTimesAreOurs(connection->libpq());
   const Connection::Question question(*connection);
   // A pooler would lose the session's settings, and a session whose commit is in doubt can be ended
   // only by its true process number.

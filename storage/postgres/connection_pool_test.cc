@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/cause.h"
 #include "storage/postgres/connection.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
@@ -144,6 +147,17 @@ TEST_F(ConnectionPoolTest, TriesTheHostFirstThatTookWritesLast) {
   LendOnce();
   EXPECT_THAT(EffectiveConninfo(pool_.options()),
               ::testing::HasSubstr(absl::StrCat("host='", folder, ",/nowhere'")));
+}
+
+TEST_F(ConnectionPoolTest, TimesOfTheEnvironmentAreRefused) {
+  for (const char* variable : {"PGTZ", "PGDATESTYLE"}) {
+    setenv(variable, variable == absl::string_view("PGTZ") ? "Asia/Kolkata" : "German", 1);
+    const absl::Status status = pool_.Acquire(absl::InfiniteDuration()).status();
+    unsetenv(variable);
+    EXPECT_TRUE(absl::IsUnavailable(status)) << variable;
+    EXPECT_THAT(error::CauseOf(status), ::testing::HasSubstr("unset PGTZ and PGDATESTYLE"));
+  }
+  LendOnce();
 }
 
 TEST_F(ConnectionPoolTest, AServerLearnsThatItsClientsHostIsGone) {
