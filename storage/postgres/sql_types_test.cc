@@ -1,6 +1,7 @@
 // What values become on their way to a real Postgres and back.
 #include "storage/postgres/sql_types.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "services/common/cause.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/status_matchers.h"
@@ -141,6 +143,19 @@ TEST_F(SqlTypesTest, ASessionIsAsOursAreWhateverTheServerPrefers) {
     return absl::OkStatus();
   }),
               testing::IsOk());
+}
+
+// Else a server would begin with less than there is, and say of the rest that it does not exist.
+TEST_F(SqlTypesTest, RowsThatAreHiddenAreNotTakenForNone) {
+  database_.Execute("ALTER TABLE quota.quota ENABLE ROW LEVEL SECURITY");
+  ConnectionPool pool({.conninfo = database_.conninfo("quota"), .schema = "quota"}, 1);
+  TransactionRunner runner(&pool, {});
+  const absl::Status status = runner.Run([](Transaction& tx) {
+    tx.Exec("SELECT name FROM quota");
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(error::CauseOf(status), ::testing::HasSubstr("row-level security policy"));
 }
 
 TEST(SqlArrayTest, ValueOfAnotherTypeIsAFaultOfTheProgram) {
