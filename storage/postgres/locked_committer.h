@@ -59,8 +59,12 @@ class LockedCommitter {
   // than it would have saved.
   static constexpr int kLockingBatches = 16;
 
-  // `decided`: how many of the commands, from the first on, the status is about.
-  absl::Status CommitSome(absl::Span<LaneCommand<State>> commands, int64_t& shown, size_t& decided);
+  // What a status is about.
+  struct About {
+    size_t commands = 0;       // so many, from the first on
+    bool is_decision = false;  // what they decided: else none of them is to blame
+  };
+  absl::Status CommitSome(absl::Span<LaneCommand<State>> commands, int64_t& shown, About& about);
   // A try of that.
   struct Attempt {
     std::unique_ptr<Batch<State>> batch = {};
@@ -92,16 +96,17 @@ absl::Status LockedCommitter<State>::Commit(absl::Span<LaneCommand<State>> comma
   absl::Status status;
   while (!commands.empty()) {
     int64_t shown = 0;
-    size_t decided = commands.size();
+    About about = {commands.size()};
     const absl::Time began = absl::Now();
-    status = CommitSome(commands, shown, decided);
-    if (absl::IsInternal(status) && decided > 1) {
-      status = CommitHalves(commands.subspan(0, decided));
+    status = CommitSome(commands, shown, about);
+    const auto answered = commands.subspan(0, about.commands);
+    if (absl::IsInternal(status) && about.is_decision && answered.size() > 1) {
+      status = CommitHalves(answered);
     } else {
-      outcome_.RecordWork(commands.subspan(0, decided), began, status);
-      outcome_.Answer(commands.subspan(0, decided), status, shown);
+      outcome_.RecordWork(answered, began, status);
+      outcome_.Answer(answered, status, shown);
     }
-    commands = commands.subspan(decided);
+    commands = commands.subspan(about.commands);
     if (absl::IsUnavailable(status)) break;
   }
   if (!commands.empty()) outcome_.Answer(commands, status, 0);
@@ -119,14 +124,14 @@ absl::Status LockedCommitter<State>::CommitHalves(absl::Span<LaneCommand<State>>
 
 template <class State>
 absl::Status LockedCommitter<State>::CommitSome(absl::Span<LaneCommand<State>> commands,
-                                                int64_t& shown, size_t& decided) {
+                                                int64_t& shown, About& about) {
   for (int follows = 0; follows < kMaxFollows; ++follows) {
     Attempt attempt;
     const absl::Status status = Try(commands, shown, attempt);
     if (attempt.others_wrote) locking_batches_ = kLockingBatches;
     if (!attempt.behind && !absl::IsFailedPrecondition(status)) {
       locking_batches_ = std::max(locking_batches_ - 1, 0);
-      if (attempt.batch != nullptr) decided = attempt.batch->decided();
+      if (attempt.batch != nullptr) about = {attempt.batch->decided(), true};
       return status;
     }
     const int64_t replaced = follower_.history_replaced();

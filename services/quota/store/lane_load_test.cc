@@ -154,6 +154,22 @@ TEST_F(QuotaLaneLoadTest, OnePoisonAmongManyCostsTheOthersAFewCommits) {
       << "the one that holds the lane asks where the head is; 64 can be halved six times";
 }
 
+// By an operator's REVOKE, or Postgres, which gives out no more ids of transactions: to try each
+// command by itself would take a connection each time.
+TEST_F(QuotaLaneLoadTest, NoCommandIsToBlameWhereTheHeadIsRefused) {
+  const auto tries = std::make_shared<Tries>();
+  LaneOptions options = Counting(tries);
+  options.runner.fault = [counting = options.runner.fault](absl::string_view site) -> Fault {
+    counting(site);
+    if (!absl::StartsWith(site, "write/SELECT 1") && site != "write/journal_move") return {};
+    return {.before = "DO $$BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '42501'; END$$;"};
+  };
+  Lane& lane = NewLane(options);
+  for (const absl::Status& status : DoTogether(lane, 64, -1, [&] { tries->locks = 0; }))
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal));
+  EXPECT_LE(tries->locks, 2) << "one for each half of those that were refused together";
+}
+
 TEST_F(QuotaLaneLoadTest, ATransactionTakesNoMoreCommandsThanItsChangesAllow) {
   LaneOptions few;
   few.max_batch_changes = 10;
