@@ -108,12 +108,13 @@ UPDATE $S.journal_head SET incarnation = replace(gen_random_uuid()::text, '-', '
 // A connection with the runner over it.
 struct Session {
   explicit Session(const std::string& conninfo,
-                   std::shared_ptr<WritableHost> host = std::make_shared<WritableHost>())
+                   std::shared_ptr<WritableHost> host = std::make_shared<WritableHost>(),
+                   absl::Duration statement_timeout = kStatementTimeout)
       : pool({.conninfo = conninfo,
               .writable_host = std::move(host),
               .schema = "pg_catalog",
               .application_name = "muster-migrate",
-              .statement_timeout = kStatementTimeout,
+              .statement_timeout = statement_timeout,
               .idle_in_transaction_timeout = kIdleTimeout,
               .plans_freely = true},
              1),
@@ -317,9 +318,10 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Migrator::NewHi
 }
 
 absl::Status Migrator::CheckVersion(const std::string& conninfo, const std::string& dir,
-                                    const std::string& schema, std::shared_ptr<WritableHost> host) {
+                                    const std::string& schema, std::shared_ptr<WritableHost> host,
+                                    absl::Duration patience) {
   ASSIGN_OR_RETURN(const std::vector<Migration> files, ReadMigrations(dir, schema));
-  Session session(conninfo, std::move(host));
+  Session session(conninfo, std::move(host), patience);
   ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied,
                    ReadAndCompare(session, schema, files));
   const bool runs = std::all_of(files.begin() + std::min(applied.size(), files.size()), files.end(),

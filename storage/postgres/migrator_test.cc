@@ -279,6 +279,18 @@ TEST_F(MigratorTest, WhoReadsWhatWasAppliedHoldsUpNoFile) {
       IsOkAndHolds(SizeIs(4)));
 }
 
+// Else it would begin hours later, without a word until then.
+TEST_F(MigratorTest, AServerDoesNotWaitForWhoRestoresItsSchema) {
+  ASSERT_THAT(MakeMigrator().Migrate(), IsOk());
+  testing::OpenTransaction restore =
+      testing::HoldSql(database_.conninfo(), "LOCK TABLE alpha.schema_migration");
+  EXPECT_THAT(Migrator::CheckVersion(database_.conninfo(), dir_, "alpha",
+                                     std::make_shared<WritableHost>(), absl::Seconds(1)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+  restore.reset();
+  EXPECT_THAT(Check(), IsOk());
+}
+
 TEST_F(MigratorTest, OddNamesAreRefused) {
   for (const char* name :
        {"0004-add.sql", "4_add_x.sql", "0004_Add.sql", "0004_add.sql.orig", "0004_.sql"}) {
