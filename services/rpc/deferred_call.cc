@@ -84,8 +84,10 @@ class InLine final : public CallerLimits::CallInLine, public DeferredCall {
     LookAgain();
   }
   void LookAgain() {
-    core_->calls.Add(this, std::min(deadline_, NowForDeadlines() + pause_));
+    const absl::Time again = std::min(deadline_, NowForDeadlines() + pause_);
+    // Before it is in `calls`, whose thread may come back here.
     pause_ = std::min(2 * pause_, kMostPause);
+    core_->calls.Add(this, again);
     // A thread that starts it later finds it in `calls`, and removes it; one that started it
     // before may not have.
     if (!method_.limits.IsWaiting(*this)) core_->calls.Remove(this);
