@@ -93,8 +93,10 @@ absl::Status Adapter::Connect() {
 void Adapter::MakeViews() {
   const auto add_pool = [this](const std::string& name) { pools_->Add(name); };
   const auto add_machine = [this](const std::string& machine) { nodes_->Add(machine); };
-  cluster_ = std::make_unique<ClusterView>(ClusterView::Listeners{
-      add_pool, add_machine, [this](const std::string& name) { namespaces_->Add(name); }});
+  cluster_ = std::make_unique<ClusterView>(
+      ClusterView::Listeners{add_pool, add_machine,
+                             [this](const std::string& name) { namespaces_->Add(name); }},
+      [this](const std::string& machine) { return muster_view_->NodeOf(machine) != nullptr; });
   muster_view_ = std::make_unique<MusterView>(MusterView::Listeners{
       add_pool, add_machine, [this](const lifecycle::v1::Event& event) { events_->Put(event); },
       [this](const std::optional<std::string>& incarnation) {

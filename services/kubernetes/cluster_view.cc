@@ -30,8 +30,9 @@ bool CountsMore(const NodeObject& one, const NodeObject& other) {
 
 }  // namespace
 
-ClusterView::ClusterView(Listeners listeners)
+ClusterView::ClusterView(Listeners listeners, Knows knows)
     : listeners_(std::move(listeners)),
+      knows_(std::move(knows)),
       node_pools_({.read = &ReadNodePool,
                    .key = &NameOf<NodePoolObject>,
                    .changed =
@@ -128,6 +129,13 @@ void ClusterView::PodChanged(const PodObject* before, const PodObject* after) {
   for (const std::string& machine : machines) listeners_.machine(machine);
 }
 
+bool ClusterView::Is(const NodeObject& node, const std::string& machine) const {
+  const std::string provided = ProviderMachine(node);
+  if (provided == machine) return true;
+  const bool is_anothers = !provided.empty() && knows_ && knows_(provided);
+  return node.name == machine && !is_anothers;
+}
+
 std::vector<std::shared_ptr<const NodeObject>> ClusterView::NodesOf(
     const std::string& machine) const {
   std::vector<std::string> names;
@@ -138,7 +146,8 @@ std::vector<std::shared_ptr<const NodeObject>> ClusterView::NodesOf(
   if (names.empty()) names.push_back(machine);
   std::vector<std::shared_ptr<const NodeObject>> nodes;
   for (const std::string& name : names) {
-    if (auto node = nodes_.Find(name)) nodes.push_back(std::move(node));
+    auto node = nodes_.Find(name);
+    if (node != nullptr && Is(*node, machine)) nodes.push_back(std::move(node));
   }
   return nodes;
 }
@@ -161,6 +170,9 @@ std::string ClusterView::NodeNameOf(const std::string& machine) const {
 std::set<std::string> ClusterView::NodeNamesOf(const std::string& machine,
                                                const std::set<std::string>& without) const {
   std::set<std::string> names = {NodeNameOf(machine)};
+  // What runs on another machine that bears its name is not its.
+  const auto namesake = nodes_.Find(machine);
+  if (namesake != nullptr && !Is(*namesake, machine)) names.erase(machine);
   MutexLock lock(mutex_);
   for (const Names* known : {&there_, &gone_}) {
     for (std::string& name : known->Of(machine)) names.insert(std::move(name));

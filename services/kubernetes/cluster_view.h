@@ -24,13 +24,20 @@ class ClusterView {
     Listener name_space = {};  // name
   };
 
-  explicit ClusterView(Listeners listeners);
+  // Whether Muster has that machine as a Node of the cluster. Called without locks.
+  using Knows = std::function<bool(const std::string& machine)>;
+
+  // `knows` empty: it has none.
+  explicit ClusterView(Listeners listeners, Knows knows = {});
 
   ObjectStore<NodePoolObject>& node_pools() { return node_pools_; }
   ObjectStore<NodeObject>& nodes() { return nodes_; }
   ObjectStore<PodObject>& pods() { return pods_; }
   ObjectStore<NamespaceObject>& namespaces() { return namespaces_; }
 
+  // Whether the v1 Node is that machine: its provider id names it; or it bears its name, and the
+  // provider id names no machine that Muster has.
+  bool Is(const NodeObject& node, const std::string& machine) const;
   // The v1 Nodes that are this machine: those whose provider id names it, and the one of its name.
   std::vector<std::shared_ptr<const NodeObject>> NodesOf(const std::string& machine) const;
   // The one of these that counts; null: there is none. One with a provider id comes before others,
@@ -71,6 +78,7 @@ class ClusterView {
   void TellOfNode(const NodeObject& node) const;
 
   const Listeners listeners_;
+  const Knows knows_;
   mutable Mutex mutex_;
   Names there_ MUSTER_GUARDED_BY(mutex_);
   // v1 Nodes that went since the machine's last one came: Pods may still be there under their

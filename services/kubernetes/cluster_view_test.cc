@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,10 +71,12 @@ class ClusterViewTest : public ::testing::Test {
   std::vector<std::string> told_;
 
  protected:
+  std::set<std::string> known_;  // machines that Muster has
   ClusterView view_{
       {.node_pool = [this](const std::string& key) { told_.push_back("pool " + key); },
        .machine = [this](const std::string& key) { told_.push_back(key); },
-       .name_space = [this](const std::string& key) { told_.push_back("ns " + key); }}};
+       .name_space = [this](const std::string& key) { told_.push_back("ns " + key); }},
+      [this](const std::string& machine) { return known_.contains(machine); }};
   ObjectStore<NodePoolObject>& pools_ = view_.node_pools();
 };
 
@@ -218,6 +221,23 @@ TEST_F(ClusterViewTest, OneThatNamesTheMachineCountsBeforeOneThatBearsItsName) {
   EXPECT_EQ(NodeOf("g7"), "new");
   view_.nodes().Put(NodeJson("new", 3, "muster://Z/g8", "False", 1));
   EXPECT_EQ(NodeOf("g7"), "g7");
+}
+
+// E.g. the boards of two servers were swapped: the name goes with the slot, the id with the board.
+TEST_F(ClusterViewTest, ANodeIsNotTheMachineOfItsNameIfItSaysToBeAnotherThatMusterHas) {
+  view_.nodes().Put(NodeJson("g7", 1, "muster://Z/g8"));
+  view_.pods().Put(PodJson("p", 2, "g7"));
+  EXPECT_EQ(NodeOf("g7"), "g7") << "Muster has no g8";
+  EXPECT_THAT(PodsOf("g7"), ElementsAre("p"));
+  known_ = {"g7", "g8"};
+  EXPECT_EQ(NodeOf("g7"), "none");
+  EXPECT_THAT(PodsOf("g7"), IsEmpty());
+  EXPECT_EQ(NodeOf("g8"), "g7");
+  EXPECT_THAT(PodsOf("g8"), ElementsAre("p"));
+  view_.nodes().Put(NodeJson("g8", 3, "muster://Z/g7"));
+  EXPECT_EQ(NodeOf("g7"), "g8");
+  EXPECT_EQ(NodeOf("g8"), "g7");
+  EXPECT_THAT(PodsOf("g7"), IsEmpty());
 }
 
 TEST_F(ClusterViewTest, AMachinesPodsAreThoseOfAllOfItsNodes) {

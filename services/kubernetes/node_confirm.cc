@@ -29,8 +29,7 @@ absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& 
     const auto named = parts_.api->Get(absl::StrCat(kNodesPath, "/", each));
     if (!named.ok() && !absl::IsNotFound(named.status())) return named.status();
     if (!named.ok()) continue;
-    const NodeObject found = ReadNode(*named);
-    if (ProviderMachine(found) != machine && found.name != machine) continue;
+    if (!parts_.cluster->Is(ReadNode(*named), machine)) continue;
     parts_.cluster->nodes().Put(*named);
     there = true;
   }
@@ -45,7 +44,9 @@ absl::StatusOr<NodeLists::Machines> NodeReconciler::ListNodes(const std::string&
   NodeLists::Machines machines;
   const auto take = [&](const Json& json) {
     const NodeObject node = ReadNode(json);
-    machines.insert({ProviderMachine(node), node.name});
+    for (const std::string& machine : {ProviderMachine(node), node.name}) {
+      if (parts_.cluster->Is(node, machine)) machines.insert(machine);
+    }
     parts_.cluster->nodes().Put(json);
   };
   const std::string selector = absl::StrCat(kPoolUidLabel, "=", pool_uid);

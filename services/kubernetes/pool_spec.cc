@@ -33,9 +33,10 @@ absl::Status PoolReconciler::ReportMarks(const NodePoolObject& object) {
                       .status());
   std::vector<NodeReport> reports;
   for (const auto& node : parts_.muster_view->NodesOf(object.uid)) {
-    const std::string name = parts_.cluster->NodeNameOf(node->machine());
-    const auto seen = std::find_if(nodes.begin(), nodes.end(),
-                                   [&](const NodeObject& it) { return it.name == name; });
+    const auto known = parts_.cluster->NodeOf(node->machine());
+    const auto seen = std::find_if(nodes.begin(), nodes.end(), [&](const NodeObject& it) {
+      return known != nullptr && it.name == known->name;
+    });
     if (seen == nodes.end() || CompareLives(*node, *seen) != 0) continue;
     const bool marked = IsMarkedByAutoscaler(*seen);
     if (marked == node->observed().autoscaler_marked()) continue;

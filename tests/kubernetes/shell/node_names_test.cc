@@ -76,6 +76,15 @@ class NodeNamesTest : public ReconcilerTestBase {
     machine_ = told.node().machine();
     known_.Take(told, absl::Now());
   }
+  // Of the same pool.
+  void KnowBooting(const std::string& machine) {
+    lifecycle::v1::WatchLifecycleResponse told;
+    Node& node = *told.mutable_node();
+    node = kubernetes::MakeNode(Node::STATE_BOOTING);
+    node.set_name(absl::StrCat("organizations/acme/clusters/c1/nodePools/a/nodes/", machine));
+    node.set_machine(machine);
+    known_.Take(told, absl::Now());
+  }
   // `old` was left by an earlier life of the machine, in which it was told to go. Its kubelet
   // posted there last at that time.
   void EndOld(const std::string& heartbeat_time = "2025-05-30T17:35:00Z") {
@@ -146,6 +155,17 @@ TEST_F(NodeNamesTest, ItsWorkIsWhereItsKubeletIs) {
   cluster_.pods().Put(CreatePod("new"));
   EXPECT_TRUE(Reconcile().ok());
   EXPECT_THAT(AwaitReports(), SaysThatItWorks());
+}
+
+// The v1 Node `new` bears the name of a machine that has yet to boot.
+TEST_F(NodeNamesTest, ItIsNotTheMachineWhoseNameItBears) {
+  Know(Node::STATE_PRODUCTION);
+  KnowBooting("new");
+  EXPECT_TRUE(nodes_->Reconcile("new").status.ok());
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_THAT(AwaitReports(),
+              Not(AnyOf(Contains(kubernetes::kRegistered), Contains(kubernetes::kReady))));
+  EXPECT_TRUE(IsThere("new"));
 }
 
 TEST_F(NodeNamesTest, ItIsNotDrainedWhileThereIsWork) {

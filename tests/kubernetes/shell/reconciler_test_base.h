@@ -121,9 +121,11 @@ class ReconcilerTestBase : public ::testing::Test {
   FakeApiServer api_server_;
   prometheus::Registry registry_;
   kubernetes::Metrics metrics_{registry_, "host"};
-  kubernetes::ClusterView cluster_{{.node_pool = [](const std::string&) {},
-                                    .machine = [](const std::string&) {},
-                                    .name_space = [](const std::string&) {}}};
+  kubernetes::ClusterView cluster_{
+      {.node_pool = [](const std::string&) {},
+       .machine = [](const std::string&) {},
+       .name_space = [](const std::string&) {}},
+      [this](const std::string& machine) { return known_.NodeOf(machine) != nullptr; }};
   kubernetes::MusterView known_{{.node_pool = [](const std::string&) {},
                                  .machine = [](const std::string&) {},
                                  .event = [](const lifecycle::v1::Event&) {},
