@@ -166,10 +166,7 @@ absl::Status NodeReconciler::CarryOut(const std::string& machine, const NodeFact
   parts_.reporter->Report(machine, std::move(plan.reports), plan.tells_work_later);
   RETURN_IF_ERROR(confirmed);
   if (facts.object == nullptr || !plan.writes()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const bool whole, Write(*facts.node, *facts.object, plan));
-  // The v1 Node shows it now: it is not planned again.
-  if (whole && plan.turned) parts_.work_turned(facts.object->name, *plan.turned);
-  return absl::OkStatus();
+  return Write(*facts.node, *facts.object, plan);
 }
 
 History::Verdict NodeReconciler::Judge(const NodeObject& object) const {
@@ -273,25 +270,25 @@ void NodeReconciler::Turned(const MetadataRefusals::Turned& pools) {
   for (const std::string& pool : pools) parts_.refusals_turned(pool);
 }
 
-absl::StatusOr<bool> NodeReconciler::Write(const Node& node, const NodeObject& object,
-                                           const NodePlan& plan) {
-  if (plan.remove) {
-    RETURN_IF_ERROR(Delete(object));
-    return true;
-  }
+absl::Status NodeReconciler::Write(const Node& node, const NodeObject& object,
+                                   const NodePlan& plan) {
+  if (plan.remove) return Delete(object);
   if (plan.cordon) {
     const absl::Status cordoned = Patch(PatchType::kApply, PathOf(object), *plan.cordon, "cordon");
     // The rest is for the next look: the resourceVersion that the taints hold has moved.
-    if (cordoned.ok()) return false;
+    if (cordoned.ok()) return cordoned;
   }
-  const absl::Status written = WriteMetadata(object, plan);
+  absl::Status written = WriteMetadata(object, plan);
   Turned(parts_.refusals->Note({PoolOf(node.name()), node.pool_uid()}, node.machine(), written));
-  RETURN_IF_ERROR(written);
-  if (plan.apply_status) {
-    RETURN_IF_ERROR(
-        Patch(PatchType::kApply, absl::StrCat(PathOf(object), "/status"), *plan.apply_status));
+  // Whatever is refused of the metadata; a server that gives no answer is not waited for twice.
+  if (plan.apply_status && !absl::IsDeadlineExceeded(written)) {
+    const absl::Status shown =
+        Patch(PatchType::kApply, absl::StrCat(PathOf(object), "/status"), *plan.apply_status);
+    // The v1 Node shows it now: it is not planned again.
+    if (shown.ok() && plan.turned) parts_.work_turned(object.name, *plan.turned);
+    written.Update(shown);
   }
-  return true;
+  return written;
 }
 
 absl::Status NodeReconciler::Delete(const NodeObject& object) {

@@ -112,9 +112,9 @@ class NodeReconciler {
   // Lists the pool's v1 Nodes, and puts them into the cluster's view.
   absl::StatusOr<NodeLists::Machines> ListNodes(const std::string& pool_uid);
   absl::Status ConfirmNoWork(const NodeFacts& facts, const std::set<std::string>& former);
-  // False: the cordon alone was written.
-  absl::StatusOr<bool> Write(const lifecycle::v1::Node& node, const NodeObject& object,
-                             const NodePlan& plan);
+  // After a refusal the cordon alone, where that is due; the rest is left to the next look.
+  absl::Status Write(const lifecycle::v1::Node& node, const NodeObject& object,
+                     const NodePlan& plan);
   absl::Status WriteMetadata(const NodeObject& object, const NodePlan& plan);
   absl::Status Patch(PatchType type, const std::string& path, const Json& patch,
                      absl::string_view part = "");

@@ -126,5 +126,19 @@ TEST_F(WorkToldTest, ItIsToldOnceThoughTheCordonIsWrittenApart) {
   EXPECT_THAT(turned_, ElementsAre("Node is idle."));
 }
 
+// Or its conditions would say what was before the refusal for as long as that stands.
+TEST_F(WorkToldTest, ItIsToldThoughTheMetadataIsRefused) {
+  api_server_.FailNext({.verb = "PATCH",
+                        .path_prefix = absl::StrCat(kubernetes::kNodesPath, "/", machine()),
+                        .code = 403,
+                        .count = 1'000'000,
+                        .body_contains = "is_gpu"});
+  EXPECT_TRUE(absl::IsPermissionDenied(nodes_->Reconcile(machine()).status));
+  EXPECT_THAT(turned_, ElementsAre("Node is idle."));
+  EXPECT_FALSE(cluster_.NodeOf(machine())->conditions.empty());
+  for (int i = 0; i < 2; ++i) (void)nodes_->Reconcile(machine());
+  EXPECT_THAT(turned_, ElementsAre("Node is idle.")) << "once";
+}
+
 }  // namespace
 }  // namespace muster::testing
