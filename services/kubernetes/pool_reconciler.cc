@@ -109,18 +109,23 @@ Outcome PoolReconciler::UpdateObject(const NodePoolObject& object, const MusterV
   // Nothing tells that there is room again.
   if (refusal) outcome.again = std::min(outcome.again, RetryOf(*refusal));
   if (!outcome.status.ok()) return outcome;
-  OrdersLeft left = OrdersLeft::kNone;
+  absl::StatusOr<OrdersLeft> left = OrdersLeft::kNone;
   absl::Status noted;
   // Orders out of a past were carried out then, or taken back; without a pool of its own nothing
   // comes of any.
   if (view.pool == nullptr || (refusal && refusal->kind == Refusal::Kind::kRestored)) {
-    ASSIGN_OR_RETURN(left, RefuseOrders(object, memory));
+    left = RefuseOrders(object, memory);
   } else {
     // A note that is refused is in no order's way.
     noted = NoteGrantable(object, *view.pool, memory);
-    ASSIGN_OR_RETURN(left, CarryOutOrder(object, view.pool, memory));
+    left = CarryOutOrder(object, view.pool, memory);
   }
-  switch (left) {
+  // The status that waits for its time does not wait for the order's next try.
+  if (!left.ok()) {
+    outcome.status = left.status();
+    return outcome;
+  }
+  switch (*left) {
     case OrdersLeft::kNone:
       outcome.status = noted;
       break;
@@ -232,8 +237,9 @@ Outcome PoolReconciler::FollowDeletion(const NodePoolObject& object,
     return {};
   }
   // One that may not be deleted shows what becomes of its Nodes, at least.
-  if (view.pool != nullptr) RETURN_IF_ERROR(ShowStatus(object, view, memory).status);
-  return status;
+  Outcome outcome = view.pool != nullptr ? ShowStatus(object, view, memory) : Outcome();
+  if (outcome.status.ok()) outcome.status = status;
+  return outcome;
 }
 
 absl::Status PoolReconciler::AddFinalizer(const NodePoolObject& object) {

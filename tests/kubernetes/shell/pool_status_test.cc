@@ -45,12 +45,7 @@ class PoolStatusTest : public ReconcilerTestBase {
          {"spec", {{"instanceType", "gd-8xa100-i128"}, {"targetNodes", 1}}}});
     EXPECT_TRUE(made.ok()) << made.status();
     cluster_.node_pools().Put(*made);
-    lifecycle::v1::WatchLifecycleResponse told;
-    told.mutable_node_pool()->set_name(muster_->client().PoolName(kName));
-    told.mutable_node_pool()->set_uid(Object()->uid);
-    told.mutable_node_pool()->set_generation(1);
-    told.mutable_node_pool()->set_object_generation(1);
-    known_.Take(told, absl::Now());
+    KnowPool(0);
   }
   ~PoolStatusTest() override { Stop(); }
 
@@ -76,6 +71,31 @@ class PoolStatusTest : public ReconcilerTestBase {
     EXPECT_TRUE(outcome.status.ok()) << outcome.status;
     return outcome.again;
   }
+  // As Muster tells of it.
+  void KnowPool(int64_t queued_nodes, bool goes = false) {
+    lifecycle::v1::WatchLifecycleResponse told;
+    told.mutable_node_pool()->set_name(muster_->client().PoolName(kName));
+    told.mutable_node_pool()->set_uid(Object()->uid);
+    told.mutable_node_pool()->set_generation(1);
+    told.mutable_node_pool()->set_object_generation(1);
+    told.mutable_node_pool()->mutable_status()->set_queued_nodes(queued_nodes);
+    if (goes) told.mutable_node_pool()->mutable_delete_time()->set_seconds(1);
+    known_.Take(told, absl::Now());
+  }
+  // Which cannot be carried out: there is no configuration service.
+  void Order() {
+    const auto ordered = api_->Patch(
+        kubernetes::PatchType::kMerge, absl::StrCat(kubernetes::kNodePoolsPath, "/", kName),
+        {{"metadata", {{"annotations", {{kubernetes::kPromoteAnnotation, "np-1"}}}}}});
+    ASSERT_TRUE(ordered.ok()) << ordered.status();
+    cluster_.node_pools().Put(*ordered);
+  }
+  // Looks at the pool, of which something else fails; returns when its status is looked at again.
+  absl::Duration ReconcileInVain() {
+    const Outcome outcome = reconciler_->Reconcile(kName);
+    EXPECT_FALSE(outcome.status.ok());
+    return outcome.again;
+  }
   // Muster has a Node of the pool, which is not in the cluster yet.
   void KnowNode() {
     lifecycle::v1::WatchLifecycleResponse told;
@@ -95,9 +115,9 @@ class PoolStatusTest : public ReconcilerTestBase {
   }
 
   FakeSteadyClock clock_;
+  LifecycleOfPools lifecycle_;
 
  private:
-  LifecycleOfPools lifecycle_;
   std::unique_ptr<kubernetes::EventMirror> events_;
   std::optional<kubernetes::PoolReconciler> reconciler_;
 };
@@ -128,6 +148,24 @@ TEST_F(PoolStatusTest, WhereNoneAreCountedAStatusThatIsAsItShouldBeWaitsForNothi
   Start(Edition::kCurrent, false);
   EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
   EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+}
+
+// What fails may be tried again much later.
+TEST_F(PoolStatusTest, AStatusThatWaitsDoesNotWaitForAnOrderThatFails) {
+  Start(Edition::kCurrent, false);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  Order();
+  KnowPool(1);
+  EXPECT_EQ(ReconcileInVain(), kStatusInterval);
+}
+
+TEST_F(PoolStatusTest, NorForADeletionThatIsRefused) {
+  Bind(lifecycle_);
+  Start(Edition::kCurrent, false);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  api_server_.FailNext({.verb = "DELETE", .code = 403});
+  KnowPool(1, true);
+  EXPECT_EQ(ReconcileInVain(), kStatusInterval);
 }
 
 }  // namespace
