@@ -103,6 +103,23 @@ TEST_F(ViewsTest, ARolloutThatEndedLatelyIsShownForSomeTime) {
 
 // An organization's earliest places go to its own highest priority, and a gang is served at the
 // last place that it takes.
+// Profiles come by another watch than pools.
+TEST_F(ViewsTest, WhatIsSaidOfARolloutFollowsAllThatItIsSaidFrom) {
+  const json answer = RunView("rollouts.js", "RolloutsView", R"(
+    const rollout = {state: 'RUNNING', failed: [], allowedFailures: 0, maxUnavailable: '', rebooted: 0, begun: start, since: start, halt: ''};
+    const pool = (maxUnavailable) => ['pool', 'p', {profile: 'np', maxUnavailable, rollout}];
+    const view = viewOf(RolloutsView, [pool('')]);
+    const told = () => [view.element.querySelector('h2').textContent, view.element.querySelector('.facts').textContent].join();
+    view.draw();
+    const first = told();
+    view.app.store.apply({documents: [['profile', 'np', {image: 'i', kubernetes: '1.33'}], pool('25%')]});
+    view.draw();
+    return {first, later: told()};)");
+  EXPECT_THAT(answer["first"].get<std::string>(), HasSubstr("at most 1 at a time"));
+  EXPECT_THAT(answer["later"].get<std::string>(), HasSubstr("Kubernetes 1.33"));
+  EXPECT_THAT(answer["later"].get<std::string>(), HasSubstr("at most 25% at a time"));
+}
+
 TEST_F(ViewsTest, TheQueueIsInTheOrderInWhichMachinesAreGiven) {
   const json answer = RunView("queue.js", "QueueView", R"(
     const claim = (organization, name, minute, nodes, more) => ['claim', name, {zone: 'z', type: 't', class: 'default',

@@ -69,7 +69,7 @@ export class PoolView {
       {key: 'conditions', print: JSON.stringify(pool.conditions), make: () => conditions(pool)},
       {
         key: 'rollout',
-        print: JSON.stringify([rollout, profile, racks]),
+        print: JSON.stringify([rollout, profile, pool.maxUnavailable, racks]),
         make: () => panel('Racks and rollout', rolloutElement(pool, racks))
       },
       {

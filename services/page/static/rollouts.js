@@ -37,13 +37,14 @@ export class RolloutsView {
     pools.sort((a, b) => b[1].rollout.begun - a[1].rollout.begun);
     const items = pools.slice(0, MOST).map(([name, pool]) => {
       const racks = racksOf(store, name, pool);
+      const facts = profileFacts(store, pool.profile);
       return {
         key: name,
-        print: JSON.stringify([pool.rollout, pool.profile, racks]),
+        print: JSON.stringify([pool.rollout, pool.profile, pool.maxUnavailable, facts, racks]),
         make: () =>
             h('section', {class: 'panel', 'data-pool': name},
               h('h2', {}, poolLink(name), h('span', {class: 'muted'}, ` to ${pool.profile}`),
-                h('span', {class: 'muted small'}, ` ${profileFacts(store, pool.profile)}`)),
+                h('span', {class: 'muted small'}, ` ${facts}`)),
               rolloutElement(pool, racks))
       };
     });
