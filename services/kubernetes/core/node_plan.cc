@@ -131,9 +131,21 @@ class Planner {
       arrived = true;
     }
     const bool rebooted = state == Node::STATE_RECONFIGURING && seen_.has_boot_time() &&
-                          seen_.node_profile() == node_.desired().node_profile();
+                          seen_.node_profile() == node_.desired().node_profile() &&
+                          !IsFromBeforeBoot();
     if (ready && (arrived || rebooted)) Report(NodeReport::OBSERVATION_READY);
     return !plan_.reports.empty();
+  }
+
+  // Whoever powers the machine has told that it is up before its kubelet posted: what the v1 Node
+  // says is of the boot before.
+  bool IsFromBeforeBoot() const {
+    const NodeObject& object = *facts_.object;
+    const bool same_boot =
+        object.boot_id.empty() || seen_.boot_id().empty() || object.boot_id == seen_.boot_id();
+    // Of a boot that nobody told of it has posted since; kubelets tell whole seconds.
+    return !same_boot && object.heartbeat_time > absl::InfinitePast() &&
+           object.heartbeat_time < absl::FromUnixSeconds(seen_.boot_time().seconds());
   }
 
   // As the Node says; empty: it does not.

@@ -75,6 +75,32 @@ TEST(RunningProfile, OfOneThatIsGoneIsNobodysBusiness) {
   }
 }
 
+// A reboot that is over before the cluster missed the kubelet leaves Ready as it was.
+TEST(ReadyAfterReboot, IsNotTheWordOfTheBootBefore) {
+  Node node = MakeNode(Node::STATE_RECONFIGURING);
+  node.mutable_observed()->set_node_profile(kDesired);
+  node.mutable_observed()->set_boot_id("boot-2");  // as its provisioner told
+  *node.mutable_observed()->mutable_boot_time() = Stamp(kThen, 900'000'000);
+  NodeObject object = Running("");
+  object.boot_id = "boot-1";
+  object.heartbeat_time = Then() - absl::Seconds(20);
+  EXPECT_THAT(PlanWithoutPods(node, object).reports, IsEmpty());
+  const auto is_ready = [&] {
+    const NodePlan plan = PlanWithoutPods(node, object);
+    return plan.reports.size() == 1 &&
+           plan.reports[0].observation() == NodeReport::OBSERVATION_READY;
+  };
+  object.boot_id = "boot-2";
+  EXPECT_TRUE(is_ready()) << "whatever its clock";
+  object.boot_id = "boot-3";
+  EXPECT_FALSE(is_ready());
+  object.heartbeat_time = Then();
+  EXPECT_TRUE(is_ready()) << "it was power-cycled once more, by others";
+  object.boot_id = "";
+  object.heartbeat_time = Then() - absl::Seconds(20);
+  EXPECT_TRUE(is_ready()) << "which boot it was is not known";
+}
+
 // The first edition's NodeCWActive.
 TEST(Turned, IsToldWhenTheConditionActiveChanges) {
   Node node = MakeNode(Node::STATE_PRODUCTION);
