@@ -98,8 +98,15 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
     if (object == nullptr || object->deleting) return Later(absl::ZeroDuration());
     ForgetOutdated(*object, memory);
   }
-  RETURN_IF_ERROR(SyncSpec(*object, view.pool, memory));
-  return UpdateObject(*object, view, memory);
+  const absl::Status sent = SyncSpec(*object, view.pool, memory);
+  return sent.ok() ? UpdateObject(*object, view, memory) : ShowThough(sent, *object, view, memory);
+}
+
+Outcome PoolReconciler::ShowThough(const absl::Status& failed, const NodePoolObject& object,
+                                   const MusterView::PoolView& view, Memory& memory) {
+  Outcome outcome = view.pool != nullptr ? ShowStatus(object, view, memory) : Outcome();
+  if (outcome.status.ok()) outcome.status = failed;
+  return outcome;
 }
 
 Outcome PoolReconciler::UpdateObject(const NodePoolObject& object, const MusterView::PoolView& view,
@@ -203,7 +210,8 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
     if (!view.pool->has_delete_time()) {
       // Else the pool may have gone over to another Kubernetes with its cluster.
       RETURN_IF_ERROR(parts_.identity->ConfirmBinding());
-      RETURN_IF_ERROR(parts_.muster->DeleteNodePool(*view.pool));
+      const absl::Status ordered = parts_.muster->DeleteNodePool(*view.pool);
+      if (!ordered.ok()) return ShowThough(ordered, object, view, memory);
     }
     return ShowStatus(object, view, memory);
   }
@@ -237,9 +245,7 @@ Outcome PoolReconciler::FollowDeletion(const NodePoolObject& object,
     return {};
   }
   // One that may not be deleted shows what becomes of its Nodes, at least.
-  Outcome outcome = view.pool != nullptr ? ShowStatus(object, view, memory) : Outcome();
-  if (outcome.status.ok()) outcome.status = status;
-  return outcome;
+  return ShowThough(status, object, view, memory);
 }
 
 absl::Status PoolReconciler::AddFinalizer(const NodePoolObject& object) {

@@ -133,6 +133,9 @@ class PoolReconciler {
   // `view.pool`: of the object's uid, or null.
   Outcome ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view,
                      Memory& memory);
+  // Likewise, if Muster has the pool, where something else failed: that is what the outcome says.
+  Outcome ShowThough(const absl::Status& failed, const NodePoolObject& object,
+                     const MusterView::PoolView& view, Memory& memory);
   // Shows that Muster has nothing left of it.
   Outcome ShowGone(const NodePoolObject& object, Memory& memory);
   // Keeps the annotation kGrantable level with what Muster says. Who changes it is not fought: it

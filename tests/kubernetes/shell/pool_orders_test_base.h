@@ -22,8 +22,8 @@
 
 namespace muster::testing {
 
-// Lifecycle as these tests play it: takes every spec, under its object's generation, unless Answer
-// told it to answer something else.
+// Lifecycle as these tests play it: takes every spec, under its object's generation, and every
+// deletion, unless Answer told it to answer something else.
 class LifecycleOfPools final : public LifecycleOfCluster {
  public:
   grpc::Status ApplyNodePool(grpc::ServerContext*,
@@ -39,8 +39,8 @@ class LifecycleOfPools final : public LifecycleOfCluster {
                               const lifecycle::v1::DeleteNodePoolRequest* request,
                               lifecycle::v1::NodePool*) override {
     MutexLock lock(mutex_);
-    deleted_.push_back(request->name());
-    return grpc::Status::OK;
+    if (answer_.ok()) deleted_.push_back(request->name());
+    return answer_;
   }
 
   void Answer(const grpc::Status& answer) {

@@ -82,13 +82,18 @@ class PoolStatusTest : public ReconcilerTestBase {
     if (goes) told.mutable_node_pool()->mutable_delete_time()->set_seconds(1);
     known_.Take(told, absl::Now());
   }
+  void ChangeTarget(int64_t nodes) { Change({{"spec", {{"targetNodes", nodes}}}}); }
   // Which cannot be carried out: there is no configuration service.
   void Order() {
-    const auto ordered = api_->Patch(
-        kubernetes::PatchType::kMerge, absl::StrCat(kubernetes::kNodePoolsPath, "/", kName),
-        {{"metadata", {{"annotations", {{kubernetes::kPromoteAnnotation, "np-1"}}}}}});
-    ASSERT_TRUE(ordered.ok()) << ordered.status();
-    cluster_.node_pools().Put(*ordered);
+    Change({{"metadata", {{"annotations", {{kubernetes::kPromoteAnnotation, "np-1"}}}}}});
+  }
+  // Its finalizer keeps it.
+  void DeleteObject() {
+    const std::string path = absl::StrCat(kubernetes::kNodePoolsPath, "/", kName);
+    ASSERT_TRUE(api_->Delete(path).ok());
+    const auto found = api_->Get(path);
+    ASSERT_TRUE(found.ok()) << found.status();
+    cluster_.node_pools().Put(*found);
   }
   // Looks at the pool, of which something else fails; returns when its status is looked at again.
   absl::Duration ReconcileInVain() {
@@ -118,6 +123,13 @@ class PoolStatusTest : public ReconcilerTestBase {
   LifecycleOfPools lifecycle_;
 
  private:
+  void Change(const Json& patch) {
+    const auto changed = api_->Patch(kubernetes::PatchType::kMerge,
+                                     absl::StrCat(kubernetes::kNodePoolsPath, "/", kName), patch);
+    ASSERT_TRUE(changed.ok()) << changed.status();
+    cluster_.node_pools().Put(*changed);
+  }
+
   std::unique_ptr<kubernetes::EventMirror> events_;
   std::optional<kubernetes::PoolReconciler> reconciler_;
 };
@@ -148,6 +160,25 @@ TEST_F(PoolStatusTest, WhereNoneAreCountedAStatusThatIsAsItShouldBeWaitsForNothi
   Start(Edition::kCurrent, false);
   EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
   EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+}
+
+// What becomes of the Nodes that the pool has does not depend on whether its new spec is taken.
+TEST_F(PoolStatusTest, IsShownThoughMusterTakesNothing) {
+  Bind(lifecycle_);
+  Start(Edition::kCurrent, false);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  lifecycle_.Answer({grpc::StatusCode::PERMISSION_DENIED, "not by you"});
+  ChangeTarget(2);
+  KnowPool(1);
+  clock_.Advance(kStatusInterval);
+  EXPECT_EQ(ReconcileInVain(), absl::InfiniteDuration());
+  EXPECT_EQ(Object()->status["queuedNodes"], 1);
+
+  DeleteObject();
+  KnowPool(2);
+  clock_.Advance(kStatusInterval);
+  EXPECT_EQ(ReconcileInVain(), absl::InfiniteDuration());
+  EXPECT_EQ(Object()->status["queuedNodes"], 2);
 }
 
 // What fails may be tried again much later.
