@@ -184,8 +184,9 @@ void HistoryHandlers::Answer(rpc::Responder responder, Response* response, Ask a
   calls_.Add(std::move(responder), [response, ask = std::move(ask)](rpc::Responder& waiting) {
     absl::StatusOr<Response> answer = ask(waiting.deadline());
     waiting.Reply([&] {
-      if (answer.ok()) *response = *std::move(answer);
-      return answer.status();
+      if (!answer.ok()) return answer.status();
+      *response = *std::move(answer);
+      return absl::OkStatus();
     });
   });
 }
