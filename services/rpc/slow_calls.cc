@@ -64,6 +64,7 @@ void SlowCalls::AddInTurn(uint64_t turn, Responder responder, Answer answer) {
     }
   }
   for (Call& call : gone) call.responder.Finish(Gone());
+  // NOLINTNEXTLINE(bugprone-use-after-move): then it was not.
   if (!refused.ok()) responder.Finish(refused);
 }
 
