@@ -9,10 +9,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Outcome = PeerBreaker::Outcome;
-using State = PeerBreaker::State;
 
 class PeerBreakerTest : public ::testing::Test {
  protected:
+  using State = PeerBreaker::State;
+
   void Open() {
     for (int i = 0; i < PeerBreaker::kTimeoutsToOpen; ++i) {
       ASSERT_TRUE(breaker_.MayAsk({"a"}));
