@@ -16,7 +16,7 @@ std::shared_ptr<Node> Row(const std::string& machine) {
 }
 
 // The Node's row once it has work.
-std::shared_ptr<Node> Busy(const std::shared_ptr<Node>& row) {
+std::shared_ptr<Node> WithWork(const std::shared_ptr<Node>& row) {
   auto busy = std::make_shared<Node>(*row);
   busy->observed.active = true;
   return busy;
@@ -33,17 +33,17 @@ class SettledPoolsTest : public ::testing::Test {
 };
 
 TEST_F(SettledPoolsTest, WorkOfNodesThatWereOnlyCountedMattersNot) {
-  EXPECT_FALSE(settled_.Absorbs(Busy(a_))) << "nothing is known of the pool";
+  EXPECT_FALSE(settled_.Absorbs(WithWork(a_))) << "nothing is known of the pool";
   Settle({a_.get(), b_.get(), c_.get()});
-  EXPECT_TRUE(settled_.Absorbs(Busy(a_)));
-  EXPECT_TRUE(settled_.Absorbs(Busy(c_)));
+  EXPECT_TRUE(settled_.Absorbs(WithWork(a_)));
+  EXPECT_TRUE(settled_.Absorbs(WithWork(c_)));
   EXPECT_TRUE(settled_.Absorbs(a_)) << "and idle again";
   EXPECT_FALSE(settled_.Absorbs(Row("d"))) << "it is new";
 }
 
 TEST_F(SettledPoolsTest, WhateverElseChangesMatters) {
   Settle({a_.get(), b_.get(), c_.get()});
-  auto ill = Busy(a_);
+  auto ill = WithWork(a_);
   ill->observed.unhealthy = true;
   EXPECT_FALSE(settled_.Absorbs(ill));
   EXPECT_FALSE(settled_.Absorbs(ill)) << "the pool has not been looked at since";
@@ -51,19 +51,19 @@ TEST_F(SettledPoolsTest, WhateverElseChangesMatters) {
 
 TEST_F(SettledPoolsTest, WorkOfNodesThatWereLookedAtMatters) {
   Settle({a_.get(), c_.get()});
-  EXPECT_TRUE(settled_.Absorbs(Busy(a_)));
-  EXPECT_FALSE(settled_.Absorbs(Busy(b_)));
-  EXPECT_TRUE(settled_.Absorbs(Busy(c_)));
+  EXPECT_TRUE(settled_.Absorbs(WithWork(a_)));
+  EXPECT_FALSE(settled_.Absorbs(WithWork(b_)));
+  EXPECT_TRUE(settled_.Absorbs(WithWork(c_)));
 }
 
 // What changes while a pool is looked at may have come too late for that.
 TEST_F(SettledPoolsTest, OnceAPoolIsLookedAtAnewAllMatters) {
   Settle({a_.get(), b_.get(), c_.get()});
   settled_.Forget({"another", kPool});
-  EXPECT_FALSE(settled_.Absorbs(Busy(a_)));
+  EXPECT_FALSE(settled_.Absorbs(WithWork(a_)));
   Settle({a_.get(), b_.get(), c_.get()});
   settled_.Clear();
-  EXPECT_FALSE(settled_.Absorbs(Busy(a_)));
+  EXPECT_FALSE(settled_.Absorbs(WithWork(a_)));
 }
 
 // Rows that others replaced long ago are not kept.
@@ -71,7 +71,7 @@ TEST_F(SettledPoolsTest, TheNewestRowsAreKept) {
   auto first = Row("a");
   const std::weak_ptr<Node> old = first;
   const Node* counted = first.get();
-  const auto busy = Busy(first);
+  const auto busy = WithWork(first);
   settled_.Settle(kPool, {std::move(first)}, {counted});
   ASSERT_FALSE(old.expired());
   EXPECT_TRUE(settled_.Absorbs(busy));
