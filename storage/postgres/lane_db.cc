@@ -53,17 +53,18 @@ class Receiver final : public pqxx::notification_receiver {
   const std::function<void(int64_t)>& on_notify_;
 };
 
-// LISTEN, for as long as it lives. When the lane stops, it ends without waiting for an answer.
+// LISTEN, for as long as it lives. It ends, and the connection with it, without waiting for an
+// answer.
 class Listening {
  public:
   Listening(Connection& connection, const std::string& channel,
-            const std::function<void(int64_t)>& on_notify, const Stopper& stopper)
-      : connection_(connection), stopper_(stopper) {
+            const std::function<void(int64_t)>& on_notify)
+      : connection_(connection) {
     const Connection::Question question(connection_);
     receiver_.emplace(connection_.raw(), channel, on_notify);
   }
   ~Listening() {
-    if (stopper_.stopped()) shutdown(connection_.raw().sock(), SHUT_RDWR);
+    shutdown(connection_.raw().sock(), SHUT_RDWR);
     const Connection::Question question(connection_);
     receiver_.reset();  // says UNLISTEN
   }
@@ -72,7 +73,6 @@ class Listening {
 
  private:
   Connection& connection_;
-  const Stopper& stopper_;
   std::optional<Receiver> receiver_;
 };
 
@@ -122,9 +122,11 @@ void LaneDb::RunTailer() {
   while (!stopper_.stopped()) {
     // Whatever goes wrong here costs time, never truth: the lane polls the head by itself.
     try {
+      const int64_t losses = connect.writable_host->losses();
       Connection connection(EffectiveConninfo(connect), &tailer_watchdog_);
-      const Listening listening(connection, channel_, on_notify_, stopper_);
-      while (!stopper_.stopped())
+      const Listening listening(connection, channel_, on_notify_);
+      // A server that another took the writes over from may live on, and has nothing to tell.
+      while (!stopper_.stopped() && connect.writable_host->losses() == losses)
         connection.raw().await_notification(kListenSeconds, kListenMicros);
     } catch (const std::exception&) {
       stopper_.Sleep(absl::Microseconds(kListenMicros));

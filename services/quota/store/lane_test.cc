@@ -336,6 +336,22 @@ TEST_F(QuotaLaneTest, ALoneWriterNeedsNoLook) {
 }
 
 // As long as the one that is known, and another: its revisions do not tell.
+// The server that another took the writes over from may live on, and would say nothing any more.
+TEST_F(QuotaLaneTest, WhoHasLostItsServerListensAnew) {
+  const auto listener = [this] {
+    return database_.QueryValue(
+        "SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE datname = current_database() AND"
+        " application_name LIKE '%-tailer%' AND query LIKE 'LISTEN%'");
+  };
+  LaneOptions options;
+  const auto host = options.connect.writable_host;
+  NewLane(std::move(options));
+  testing::Until([&] { return listener() != "0"; }, "LISTEN");
+  const std::string before = listener();
+  host->Lost();
+  testing::Until([&] { return listener() != "0" && listener() != before; }, "LISTEN anew");
+}
+
 TEST_F(QuotaLaneTest, AHeadOfAnotherHistoryIsNotGoneOnFrom) {
   LaneOptions options;
   options.poll = absl::Hours(1);
