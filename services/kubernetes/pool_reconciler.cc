@@ -45,6 +45,15 @@ bool ShowsNodes(const NodePoolObject& object) {
          NumberOf(MemberOf(object.status, "inProgress")) > 0;
 }
 
+// Whether a status was not written because the API server refuses it, now or a moment ago: that
+// says nothing of the object, or of the lease.
+bool IsStatusRefused(const absl::Status& status) {
+  const ApiError error = ErrorOf(status);
+  const bool is_held_back = error.code == 0 && error.retry_after > absl::ZeroDuration();
+  return is_held_back || (error.code != 0 && !absl::IsNotFound(status) &&
+                          !absl::IsAborted(status) && !absl::IsUnauthenticated(status));
+}
+
 }  // namespace
 
 PoolReconciler::Memory& PoolReconciler::MemoryOf(const std::string& name) {
@@ -115,7 +124,7 @@ Outcome PoolReconciler::UpdateObject(const NodePoolObject& object, const MusterV
   const std::optional<Refusal>& refusal = memory.refusal;
   // Nothing tells that there is room again.
   if (refusal) outcome.again = std::min(outcome.again, RetryOf(*refusal));
-  if (!outcome.status.ok()) return outcome;
+  if (!outcome.status.ok() && !IsStatusRefused(outcome.status)) return outcome;
   absl::StatusOr<OrdersLeft> left = OrdersLeft::kNone;
   absl::Status noted;
   // Orders out of a past were carried out then, or taken back; without a pool of its own nothing
@@ -123,7 +132,7 @@ Outcome PoolReconciler::UpdateObject(const NodePoolObject& object, const MusterV
   if (view.pool == nullptr || (refusal && refusal->kind == Refusal::Kind::kRestored)) {
     left = RefuseOrders(object, memory);
   } else {
-    // A note that is refused is in no order's way.
+    // A note that is refused is in no order's way, nor is a status.
     noted = NoteGrantable(object, *view.pool, memory);
     left = CarryOutOrder(object, view.pool, memory);
   }
@@ -134,7 +143,7 @@ Outcome PoolReconciler::UpdateObject(const NodePoolObject& object, const MusterV
   }
   switch (*left) {
     case OrdersLeft::kNone:
-      outcome.status = noted;
+      outcome.status.Update(noted);
       break;
     case OrdersLeft::kMaybe:
       outcome.again = absl::ZeroDuration();

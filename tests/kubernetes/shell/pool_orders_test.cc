@@ -104,6 +104,21 @@ TEST_F(PoolOrdersTest, AnOrderIsCarriedOutThoughTheNoteOfWhatMayBeGrantedIsRefus
   EXPECT_THAT(configuration_.promoted(), ElementsAre("np-of-the-spec"));
 }
 
+// E.g. by a webhook that fails: whoever rolls back has no time to wait for its repair.
+TEST_F(PoolOrdersTest, AnOrderIsCarriedOutThoughTheStatusIsRefused) {
+  KnowHowManyMayBeGranted();
+  api_server_.FailNext(
+      {.verb = "PATCH", .code = 500, .count = 1'000, .body_contains = "\"status\""});
+  ChangeSpecAndPromote();
+  configuration_.Set(2, "np-of-the-spec");
+  Restart();  // or the status would wait for its time
+  EXPECT_FALSE(Reconcile().ok());
+  EXPECT_EQ(Order(), "np-of-the-spec");
+  EXPECT_FALSE(Reconcile().ok());
+  EXPECT_EQ(Order(), nullptr);
+  EXPECT_THAT(configuration_.promoted(), ElementsAre("np-of-the-spec"));
+}
+
 TEST_F(PoolOrdersTest, AnOrderWithASpecThatIsRefusedIsRefused) {
   lifecycle_.Answer({grpc::StatusCode::INVALID_ARGUMENT, "no such GPU"});
   ChangeSpecAndPromote();
