@@ -16,6 +16,9 @@ size_t JournalBytesOf(const std::pair<const std::string, std::string>& entry) {
   return entry.first.size() + entry.second.size() + kBytesAnElement;
 }
 
+// Messages quote what agents said.
+size_t JournalBytesOf(const Condition& condition) { return condition.message.get().size(); }
+
 template <class Elements>
 size_t JournalBytesOfAll(const Elements& elements) {
   size_t bytes = 0;
@@ -38,7 +41,8 @@ size_t Pool::JournalBytes() const {
   size_t bytes = JournalBytesOfAll(spec.node_labels) + JournalBytesOfAll(spec.node_annotations) +
                  JournalBytesOfAll(spec.node_taints) + JournalBytesOf(spec.node_affinity) +
                  JournalBytesOf(spec.description) + JournalBytesOfAll(account.leaving_racks) +
-                 JournalBytesOfAll(account.boot_failures.machines);
+                 JournalBytesOfAll(account.boot_failures.machines) +
+                 JournalBytesOfAll(status.conditions) + JournalBytesOfAll(status.summary);
   for (const NodeConfiguration& revision : status.revisions)
     bytes += JournalBytesOf(revision.node_profile) + JournalBytesOfAll(revision.summary);
   if (reconfiguration) {
@@ -51,7 +55,9 @@ size_t Pool::JournalBytes() const {
 size_t Node::JournalBytes() const {
   return JournalBytesOfAll(desired.labels) + JournalBytesOfAll(desired.annotations) +
          JournalBytesOfAll(desired.taints) + JournalBytesOfAll(observed.active_pods) +
-         observed.health_message.size();
+         JournalBytesOfAll(conditions) + observed.health_message.size() +
+         observed.drain_blocked_by.size() + observed.staging_error.size() +
+         observed.removal_error.size();
 }
 
 }  // namespace muster::lifecycle

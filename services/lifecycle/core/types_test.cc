@@ -34,6 +34,19 @@ TEST(JournalBytes, OfALargeRowSayHowLargeItsJournalEntryIs) {
   node.observed.active_pods = {std::string(200, 'p')};
   staged.Put(node);
   EXPECT_GT(last(), kMaxAnnotationBytes + 200);
+  // What an agent said stands in the row more than once.
+  const size_t before = last();
+  node.observed.removal_error = std::string(1'000, 'e');
+  node.conditions = {{.type = "CWActive", .message = std::string(2'000, 'p')}};
+  staged.Put(node);
+  EXPECT_GE(last(), before + 3'000);
+  pool.reconfiguration.reset();
+  staged.Put(pool);
+  const size_t calm = last();
+  pool.status.conditions = {{.type = "NodesRemoved", .message = std::string(5'000, 'e')}};
+  pool.status.summary = {{.type = "Ready", .message = std::string(5'000, 'e')}};
+  staged.Put(pool);
+  EXPECT_GE(last(), calm + 10'000);
   staged.Delete<Node>(node.name);
   EXPECT_EQ(last(), 0U);
 }
