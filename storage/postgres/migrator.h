@@ -130,9 +130,9 @@ class Migrator {
 
   // For the start of a server: OK when the schema is what `dir` says, but for files of `dir` that
   // are optional and those of later releases that it can run on; else SCHEMA_TOO_OLD (run `musterd
-  // migrate`) or as CompareMigrations; DEADLINE_EXCEEDED: somebody holds schema_migration for longer
-  // than `patience`, as who restores it does. `conninfo` may be that of the service's role, `host`
-  // as of ConnectOptions.
+  // migrate`) or as CompareMigrations; DEADLINE_EXCEEDED: somebody holds schema_migration for
+  // longer than `patience`, as who restores it does. `conninfo` may be that of the service's role,
+  // `host` as of ConnectOptions.
   static absl::Status CheckVersion(
       const std::string& conninfo, const std::string& dir, const std::string& schema,
       std::shared_ptr<WritableHost> host = std::make_shared<WritableHost>(),
