@@ -60,7 +60,7 @@ constexpr Statement kEndStalled = {
     "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a WHERE a.pid IN"
     " (SELECT pid FROM pg_locks WHERE relation = 'journal_head'::regclass AND granted"
     " AND mode IN ('RowShareLock', 'RowExclusiveLock'))"
-    " AND a.datname = current_database() AND a.usename = current_user AND a.pid <> pg_backend_pid()"
+    " AND a.datname = current_database() AND a.usename = session_user AND a.pid <> pg_backend_pid()"
     " AND a.backend_xid IS NOT NULL AND a.wait_event = 'ClientRead'"
     " AND a.state_change < clock_timestamp() - make_interval(secs => $1::float8)"};
 constexpr Statement kNotify = {"journal_notify", "SELECT pg_notify($1, $2)"};

@@ -37,8 +37,8 @@ constexpr absl::string_view kLockTimeout = "55P03";
 // The statement was cancelled: a timeout.
 constexpr absl::string_view kCancelled = "57014";
 
-// 57P01..57P03: the server shuts down, crashed, or starts up. 25P03, 25P04: it cut a transaction that
-// was idle, or (PostgreSQL 17) took longer than transaction_timeout, which a role may have.
+// 57P01..57P03: the server shuts down, crashed, or starts up. 25P03, 25P04: it cut a transaction
+// that was idle, or (PostgreSQL 17) took longer than transaction_timeout, which a role may have.
 // 53: it is out of disk, memory or connections. 58: its system fails it.
 bool IsAway(absl::string_view sqlstate) {
   return absl::StartsWith(sqlstate, "57P") || absl::StartsWith(sqlstate, "08") ||
@@ -65,7 +65,7 @@ std::string SqlStateOf(const pqxx::insufficient_resources& error) {
 constexpr Statement kEndSession = {"session_end",
                                    "SELECT pg_terminate_backend(pid, 250) FROM pg_stat_activity"
                                    " WHERE pid = $1 AND datname = current_database()"
-                                   " AND usename = current_user AND pid <> pg_backend_pid()"};
+                                   " AND usename = session_user AND pid <> pg_backend_pid()"};
 
 // Makes sure that the session commits nothing any more: its server process may not even have read
 // yet what was sent to it. DEADLINE_EXCEEDED: it has not ended yet.
