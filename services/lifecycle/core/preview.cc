@@ -45,6 +45,32 @@ std::vector<LateOne> LateOnes(const Removals& removals) {
   return late;
 }
 
+// Likewise, with those that go because they are on racks that these begin, which then leave whole:
+// while these wait for the budget the rows do not show that yet.
+std::vector<LateOne> LateWithRacks(Snapshot snapshot, const Removals& removals) {
+  std::vector<LateOne> late = LateOnes(removals);
+  if (snapshot.catalogue.nodes_per_rack() == 0 || late.empty()) return late;
+  std::vector<Node> rows;
+  rows.reserve(snapshot.nodes.size());
+  for (const Node* node : snapshot.nodes) rows.push_back(*node);
+  for (size_t i = 0; i < rows.size(); ++i) snapshot.nodes[i] = &rows[i];
+  std::set<std::string> gone;
+  for (const Node* node : removals.going) gone.insert(node->machine);
+  for (size_t told = 0; told < late.size();) {
+    for (; told < late.size(); ++told) gone.insert(late[told].machine);
+    for (Node& node : rows) {
+      if (!gone.contains(node.machine) || !Stays(node.state)) continue;
+      node.state = NodeState::kCordoned;
+      node.removal_cause = RemovalCause::kScaleDown;
+    }
+    Budget unlimited("", 0, snapshot.nodes);
+    const Removals rest = SelectRemovals(snapshot, snapshot.nodes, /*surplus=*/0, unlimited);
+    for (const Node* node : rest.going) late.push_back({node->machine, Why::kBudget});
+    for (LateOne& one : LateOnes(rest)) late.push_back(std::move(one));
+  }
+  return late;
+}
+
 // The profile that the Node runs, or will run once it has booted.
 const std::string& ProfileOf(const Node& node) {
   const bool boots = IsInProgress(node.state) || node.state == NodeState::kReconfiguring;
@@ -133,7 +159,7 @@ void Rehearsal::FindVictims(const Snapshot& snapshot) {
     AddGoing(node->machine);
     going_next_.insert(node->machine);
   }
-  late_ = LateOnes(removals);
+  late_ = LateWithRacks(snapshot, removals);
 }
 
 void Rehearsal::FindGivenUp(const Snapshot& after, const std::vector<std::string>& ill) {

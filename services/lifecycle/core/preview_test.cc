@@ -457,6 +457,41 @@ TEST(Preview, OfVictimsByRack) {
   EXPECT_THAT(world.NodeMachines(), ::testing::ElementsAre("g101", "g104", "g105", "g106", "g107"));
 }
 
+// Those that are named are on two racks, of which one leaves whole: the other one is filled again.
+TEST(Preview, OfVictimsOnTwoRacks) {
+  for (const bool bounded : {false, true}) {
+    SCOPED_TRACE(bounded);
+    World world;
+    world.rack_size = 4;  // g100 to g103, g104 to g107
+    world.catalogue.type->nodes_per_rack = 4;
+    world.Apply([&](Spec& spec) {
+      spec.target_nodes = 8;
+      if (bounded) spec.max_unavailable = "1";
+    });
+    ASSERT_TRUE(world.Converge());
+    const std::set<std::string> before = world.NodeMachines();
+    const size_t begin = world.told().size();
+    const ResizeNodePool order{.name = kSimPool,
+                               .target_nodes = 4,
+                               .type = world.catalogue.type,
+                               .remove_machines = {"g100", "g104"}};
+    const Preview told = world.Rehearse(order);
+    EXPECT_EQ(told.charge, 4);
+    world.Must(order);
+    ASSERT_TRUE(world.Converge());
+    std::set<std::string> went;
+    for (const std::string& machine : before) {
+      const std::vector<std::string> reasons = world.ReasonsSince(begin, machine);
+      if (std::count(reasons.begin(), reasons.end(), "CWNodePreparedForTerminate") > 0)
+        went.insert(machine);
+    }
+    EXPECT_THAT(went, SizeIs(5)) << "a rack, and the one that is named of the other";
+    EXPECT_THAT(told.victims, ::testing::UnorderedElementsAreArray(went));
+    EXPECT_EQ(told.victim_count, 5);
+    EXPECT_THAT(world.NodeMachines(), SizeIs(4));
+  }
+}
+
 // Nobody goes for Nodes that are not the pool's, while capacity does not say which these are.
 TEST(Preview, OfVictimsWhileAMachineIsNotHeldAndCapacityIsAway) {
   World world;
