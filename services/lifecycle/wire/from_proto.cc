@@ -314,10 +314,8 @@ void AddSetPaths(const google::protobuf::Message& message, const std::string& pa
   }
 }
 
-// Tells the two meanings of `replace_time` apart. A release before `asked_to_go_time` has them in
-// one, and writes that anew or takes it back without the other. Whether it asked a Node in triage
-// to go or asked for its replacement is known if it did so before the Node was ill; else it is
-// taken for the latter, after which the Node goes, too.
+// A release before `asked_to_go_time` has both meanings in `replace_time`, and writes or takes back
+// that alone. What it asked for once a Node was in triage is not known: a replacement, we say.
 void SortOutAsk(Node& node) {
   const bool written = node.asked_to_go_time == node.replace_time && IsNamed(node);
   const bool asked = node.state != NodeState::kTriage || node.replace_time < node.state_time;
