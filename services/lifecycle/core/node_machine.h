@@ -111,8 +111,8 @@ int64_t ActivePods(const Observed& observed);
 bool TakesOrders(NodeState state);
 // In the cluster: it has registered and is not gone yet.
 bool IsPresent(const Node& node);
-// Its work is being moved away, on its way out or by an order. `desired.drain` alone also tells
-// that this was so before its end.
+// Its work is being moved away, on its way out or by an order. `desired.drain` alone stays set when
+// the drain on its way out is over.
 bool IsBeingDrained(const Node& node);
 // True once the drain of its preemption has begun; a drain that began before the preemption is
 // another.
