@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_split.h"
+#include "services/common/condition_names.h"
 #include "services/common/internal_kind.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/names.h"
@@ -91,6 +92,25 @@ bool World::DeleteRevived() {
   return !revived.empty();
 }
 
+// Operators' orders: a Node that is drained by one takes of the disruption budget for as long as it
+// stands, and Nodes whose machine capacity forgot wait for that.
+bool World::Uncordon() {
+  std::vector<std::string> ordered;
+  for (const auto& [name, pool] : cloud_.lifecycle.state().table<Pool>().rows()) {
+    const auto* shown = FindCondition(pool.row->status.conditions, condition::kAtTarget);
+    if (shown == nullptr || shown->status != condition_status::kUnknown) continue;
+    for (const Node* node : cloud_.lifecycle.state().NodesOf(name)) {
+      if (node->orders.any()) ordered.push_back(node->name);
+    }
+  }
+  for (const std::string& name : ordered) {
+    (void)cloud_.lifecycle.Run(
+        lifecycle::OrderNode{.name = name, .verb = lifecycle::OrderNode::Verb::kUncordon},
+        cloud_.now);
+  }
+  return !ordered.empty();
+}
+
 bool World::Converge() {
   Replica& leader = replicas_[0];
   leader.Die();
@@ -117,7 +137,7 @@ bool World::Converge() {
 bool World::ComeToRest() {
   do {
     if (!Converge()) return false;
-  } while (!checker_.failed() && (EnableAll() || DeleteRevived() || CollectRest()));
+  } while (!checker_.failed() && (EnableAll() || DeleteRevived() || Uncordon() || CollectRest()));
   return true;
 }
 

@@ -127,6 +127,7 @@ class World {
   void Heal();
   bool EnableAll();
   bool DeleteRevived();
+  bool Uncordon();
   // Runs until nothing moves. False: that never came.
   bool Converge();
   // Runs until nothing is left to enable or to give back. False: that never came.
