@@ -101,8 +101,6 @@ TEST_F(ViewsTest, ARolloutThatEndedLatelyIsShownForSomeTime) {
   EXPECT_EQ(answer["later"], (json{"runs"}));
 }
 
-// An organization's earliest places go to its own highest priority, and a gang is served at the
-// last place that it takes.
 // Profiles come by another watch than pools.
 TEST_F(ViewsTest, WhatIsSaidOfARolloutFollowsAllThatItIsSaidFrom) {
   const json answer = RunView("rollouts.js", "RolloutsView", R"(
@@ -120,6 +118,8 @@ TEST_F(ViewsTest, WhatIsSaidOfARolloutFollowsAllThatItIsSaidFrom) {
   EXPECT_THAT(answer["later"].get<std::string>(), HasSubstr("at most 25% at a time"));
 }
 
+// An organization's earliest places go to its own highest priority, and a gang is served at the
+// last place that it takes.
 TEST_F(ViewsTest, TheQueueIsInTheOrderInWhichMachinesAreGiven) {
   const json answer = RunView("queue.js", "QueueView", R"(
     const claim = (organization, name, minute, nodes, more) => ['claim', name, {zone: 'z', type: 't', class: 'default',

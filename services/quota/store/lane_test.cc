@@ -335,7 +335,6 @@ TEST_F(QuotaLaneTest, ALoneWriterNeedsNoLook) {
   EXPECT_EQ(locks, 0);
 }
 
-// As long as the one that is known, and another: its revisions do not tell.
 // The server that another took the writes over from may live on, and would say nothing any more.
 TEST_F(QuotaLaneTest, WhoHasLostItsServerListensAnew) {
   const auto listener = [this] {
@@ -352,6 +351,7 @@ TEST_F(QuotaLaneTest, WhoHasLostItsServerListensAnew) {
   testing::Until([&] { return listener() != "0" && listener() != before; }, "LISTEN anew");
 }
 
+// As long as the one that is known, and another: its revisions do not tell.
 TEST_F(QuotaLaneTest, AHeadOfAnotherHistoryIsNotGoneOnFrom) {
   LaneOptions options;
   options.poll = absl::Hours(1);
