@@ -2,20 +2,26 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "absl/time/time.h"
 #include "services/common/cause.h"
 #include "storage/postgres/connection.h"
+#include "storage/postgres/journal.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/sql.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -112,6 +118,67 @@ TEST_F(ConnectionPoolTest, ATransactionThatTheServerEndedForItsAgeMayBeTriedAgai
       "CREATE TRIGGER ends BEFORE UPDATE ON quota.journal_head"
       " FOR EACH ROW EXECUTE FUNCTION public.ends()");
   EXPECT_TRUE(absl::IsUnavailable(SendOne()));
+}
+
+// Of a role that takes another one, e.g. where whoever logs in is another one each hour.
+class RoleTakenTest : public ConnectionPoolTest {
+ protected:
+  RoleTakenTest() {
+    database_.Execute(absl::Substitute(
+        "CREATE ROLE $0; GRANT $0 TO muster_quota; GRANT USAGE ON SCHEMA quota TO $0;"
+        " GRANT SELECT, UPDATE ON quota.journal_head, quota.journal TO $0;"
+        " ALTER ROLE muster_quota IN DATABASE $1 SET role = $0",
+        role_, database_.name()));
+  }
+  ~RoleTakenTest() override {
+    database_.Execute(
+        absl::Substitute("ALTER ROLE muster_quota IN DATABASE $1 RESET role;"
+                         " DROP OWNED BY $0; DROP ROLE $0",
+                         role_, database_.name()));
+  }
+  std::string Sessions(absl::string_view which) {
+    return database_.QueryValue(absl::StrCat(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND ", which));
+  }
+
+  const std::string role_ = absl::StrCat("works_", database_.name());
+};
+
+TEST_F(RoleTakenTest, ALostSessionIsEnded) {
+  const testing::OpenTransaction head = database_.Hold("SELECT FROM quota.journal_head FOR UPDATE");
+  const std::string session = absl::StrCat("pid = ", LendOnce());
+  TransactionRunner::Sent sent = runner_.Send(
+      [](Transaction& tx) {
+        tx.Queue(kWrite, {});
+        return absl::OkStatus();
+      },
+      "run");
+  testing::Until([&] { return Sessions(session + " AND wait_event_type = 'Lock'") == "1"; },
+                 "a batch that waits for the head");
+  shutdown(sent.socket().fd, SHUT_RDWR);
+  bool again = false;
+  const absl::Status status = runner_.Finish(
+      std::move(sent), [](Transaction&) -> absl::StatusOr<bool> { return false; }, again);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(Sessions(session), "0") << "it may commit yet";
+}
+
+TEST_F(RoleTakenTest, WhoHoldsTheHeadIsEnded) {
+  const testing::OpenTransaction half_sent =
+      testing::HoldSql(conninfo_, "UPDATE quota.journal_head SET batch = 'x'");
+  testing::Until(
+      [&] { return Sessions("backend_xid IS NOT NULL AND wait_event = 'ClientRead'") == "1"; },
+      "a session that waits for the rest");
+  int ended = 0;
+  EXPECT_THAT(runner_.RunStatement(
+                  [&](Transaction& tx) {
+                    ended = journal::EndStalled(tx, absl::ZeroDuration());
+                    EXPECT_EQ(tx.Exec("SELECT current_user")[0][0].c_str(), role_);
+                    return absl::OkStatus();
+                  },
+                  "free head"),
+              IsOk());
+  EXPECT_EQ(ended, 1);
 }
 
 // A server that hangs has not ended them, and each would be waited for.

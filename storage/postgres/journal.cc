@@ -141,7 +141,8 @@ void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_
 }
 
 int EndStalled(Transaction& tx, absl::Duration age) {
-  return static_cast<int>(tx.Exec(kEndStalled, absl::StrCat(absl::ToDoubleSeconds(age))).size());
+  const auto ended = tx.ExecAsLogin(kEndStalled, absl::StrCat(absl::ToDoubleSeconds(age)));
+  return static_cast<int>(ended.size());
 }
 
 void Rename(Transaction& tx) { tx.Exec(kRename); }

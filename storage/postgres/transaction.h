@@ -68,6 +68,16 @@ class Transaction final : public StatementSink {
     queued_.Add(fault.after);
   }
 
+  // Runs a prepared statement as who logged in: the role that a session of ours takes instead
+  // (ALTER ROLE ... SET role) may neither see what other sessions wait for nor end them.
+  template <class... Args>
+  pqxx::result ExecAsLogin(const Statement& statement, const Args&... args) {
+    Exec("SET ROLE NONE");
+    pqxx::result result = Exec(statement, args...);
+    Exec("RESET ROLE");
+    return result;
+  }
+
   // Declares that this transaction locks rows at most: if COMMIT's outcome is lost, nothing is in
   // doubt.
   void ChangesNothing() { changes_nothing_ = true; }

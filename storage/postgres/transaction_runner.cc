@@ -70,7 +70,7 @@ constexpr Statement kEndSession = {"session_end",
 // Makes sure that the session commits nothing any more: its server process may not even have read
 // yet what was sent to it. DEADLINE_EXCEEDED: it has not ended yet.
 absl::Status EndSession(Transaction& tx, int pid) {
-  for (const auto& row : tx.Exec(kEndSession, pid)) {
+  for (const auto& row : tx.ExecAsLogin(kEndSession, pid)) {
     if (!row[0].as<bool>())
       return absl::DeadlineExceededError("The lost session has not ended yet.");
   }
