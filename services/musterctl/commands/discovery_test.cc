@@ -31,6 +31,27 @@ class DiscoveryTest : public CommandsTest {
   }
 };
 
+// Whoever types a cluster's line is not to be offered the names of another.
+TEST_F(DiscoveryTest, CompletionAsksWhereTheLineGoes) {
+  const auto asked = [&](const std::vector<std::string>& words) {
+    Completed(words);
+    return absl::StrCat(options_.server, " ", options_.scope.organization, " ",
+                        options_.scope.cluster);
+  };
+  const std::string here = "127.0.0.1:7600 acme example";
+  EXPECT_EQ(asked({"delete", "np", ""}), here);
+  EXPECT_EQ(asked({"delete", "np", "-n", "prod", ""}), "127.0.0.1:7600 acme prod");
+  EXPECT_EQ(asked({"-nprod", "delete", "-l", "a=b", "np", ""}), "127.0.0.1:7600 acme prod");
+  EXPECT_EQ(asked({"--server=far:1", "--organization", "bcme", "get", "np/ex"}),
+            "far:1 bcme example");
+  // The last word is the value of a flag.
+  EXPECT_EQ(asked({"get", "nodes", "--cluster=prod", "--nodepool", ""}),
+            "127.0.0.1:7600 acme prod");
+  EXPECT_EQ(asked({"--server=far:1", "--cluster", ""}), "far:1 acme example");
+  EXPECT_EQ(asked({"delete", "np", "--cluster=pr"}), here);
+  EXPECT_EQ(asked({"get", "np", "--nosuch", "x", ""}), here);
+}
+
 TEST_F(DiscoveryTest, CompletionKnowsCommandsFlagsKindsAndNames) {
   EXPECT_THAT(Completed({"ge"}), ElementsAre("get"));
   EXPECT_THAT(Completed({""}), Contains("rollout"));

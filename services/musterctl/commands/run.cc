@@ -25,6 +25,7 @@ namespace {
 constexpr char kSaidUrl[] = "musterctl/said-already";
 
 constexpr absl::string_view kRequestId = "request-id";
+constexpr absl::string_view kComplete = "__complete";
 constexpr size_t kMaxReason = 256;
 
 bool TakesRequestId(const Command& command, const CommandLine& line) {
@@ -56,9 +57,38 @@ struct LineOfContext {
   CommandLine line = {};
 };
 
+// Flags of every command that a line says so far of which the last word is being typed. A flag
+// whose value that word is does not count.
+std::vector<std::string> GlobalFlagsOf(absl::Span<const std::string> words) {
+  const auto no_environment = [](const std::string&) { return std::optional<std::string>(); };
+  std::vector<std::string> said;
+  for (size_t left = 1; left <= std::min<size_t>(2, words.size()); ++left) {
+    const auto line = ParseArgs(words.first(words.size() - left), no_environment);
+    if (!line.ok()) continue;
+    const bool is_all_given = FindCommand(line->command) == nullptr;
+    for (const Flag& flag : GlobalFlags()) {
+      if (is_all_given ? line->Has(flag.name) : line->given.contains(flag.name))
+        said.push_back(absl::StrCat("--", flag.name, "=", line->Get(flag.name)));
+    }
+    break;
+  }
+  return said;
+}
+
+// `args`; where a line is completed, with its flags in front: the names that are offered are those
+// of its server, context, organization and cluster.
+std::vector<std::string> WithCompletedFlags(absl::Span<const std::string> args) {
+  std::vector<std::string> all(args.begin(), args.end());
+  if (args.size() < 2 || args[0] != kComplete || args[1] != "--") return all;
+  const std::vector<std::string> said = GlobalFlagsOf(args.subspan(2));
+  all.insert(all.begin(), said.begin(), said.end());
+  return all;
+}
+
 // The line as parsed for each of its contexts; at least one.
-absl::StatusOr<std::vector<LineOfContext>> ReadLines(absl::Span<const std::string> args,
+absl::StatusOr<std::vector<LineOfContext>> ReadLines(absl::Span<const std::string> given,
                                                      const Environment& environment) {
+  const std::vector<std::string> args = WithCompletedFlags(given);
   ASSIGN_OR_RETURN(CommandLine line, ParseArgs(args, environment));
   const Command* command = FindCommand(line.command);
   if (line.help || command == nullptr || command->is_offline)
