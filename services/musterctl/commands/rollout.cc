@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -152,10 +153,13 @@ RolloutProgress ProgressOf(const NodePool& pool, const ResourceId& id) {
   }
 }
 
+constexpr char kAway[] = "the server is away, trying again";
+
 // Whether configuration has decided what the NodePool's status does not show yet, as right after a
-// promotion. Whoever may not read it goes by the status.
-bool IsBehindConfiguration(Session& session, const NodePool& pool) {
+// promotion. Whoever may not read it goes by the status. nullopt: it does not answer now.
+std::optional<bool> IsBehindConfiguration(Session& session, const NodePool& pool) {
   const auto found = session.api.Get(Kind::kConfiguration, pool.uid());
+  if (PassesBy(found.status())) return std::nullopt;
   if (!found.ok()) return false;
   const auto& decided = std::get<configuration::v1::PoolConfiguration>(*found);
   const auto& status = pool.status();
@@ -165,9 +169,11 @@ bool IsBehindConfiguration(Session& session, const NodePool& pool) {
 
 RolloutProgress ProgressOf(Session& session, const NodePool& pool, const ResourceId& id) {
   RolloutProgress progress = ProgressOf(pool, id);
-  const bool is_behind = progress.is_over ? IsBehindConfiguration(session, pool)
-                                          : pool.status().has_waiting_node_configuration();
-  if (!is_behind) return progress;
+  const std::optional<bool> is_behind = progress.is_over
+                                            ? IsBehindConfiguration(session, pool)
+                                            : pool.status().has_waiting_node_configuration();
+  if (!is_behind) return {.line = kAway};
+  if (!*is_behind) return progress;
   if (const std::string why = WhyNoneIsTakenUp(pool); !why.empty()) return TakesUpNone(id, why);
   if (!progress.is_over) return progress;
   return {.line = absl::StrCat("Waiting for ", Label(id), " to take up its configuration...")};
@@ -196,8 +202,7 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Duratio
     const bool away = PassesBy(pool.status());
     if (!pool.ok() && !(away && !last.empty())) return pool.status();
     const RolloutProgress progress =
-        pool.ok() ? ProgressOf(session, *pool, id)
-                  : RolloutProgress{"the server is away, trying again", false, {}};
+        pool.ok() ? ProgressOf(session, *pool, id) : RolloutProgress{.line = kAway};
     if (progress.line != last && !progress.line.empty())
       session.env.out << Printable(progress.line) << std::endl;
     last = progress.line;
@@ -206,6 +211,7 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Duratio
     if (session.env.steady.Now() >= until)
       return absl::DeadlineExceededError(absl::StrCat("timed out; ", progress.line));
     session.env.sleep(kRolloutPoll);
+    session.api.AskAgain();
   }
 }
 

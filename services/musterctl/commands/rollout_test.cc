@@ -259,6 +259,28 @@ TEST_F(RolloutTest, StatusWaitsForWhatConfigurationHasDecided) {
   EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kDone);
 }
 
+// Only for a moment nobody says what was decided: that is no end.
+TEST_F(RolloutTest, StatusAsksConfigurationAgainWhereItDoesNotAnswer) {
+  const auto old = In(lifecycle::v1::Reconfiguration::STATE_DONE, 3, 0);
+  api_.pools = {old};
+  configuration::v1::PoolConfiguration decided;
+  decided.set_name("poolConfigurations/" + old.uid());
+  decided.set_active("np-new");
+  api_.items[Kind::kConfiguration] = {decided};
+  api_.before_get = [&] {
+    api_.refusal_of_reads =
+        api_.gets == 1 ? FromServer(absl::UnavailableError("restarts")) : absl::OkStatus();
+  };
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kFailed);
+  EXPECT_EQ(out(),
+            "the server is away, trying again\n"
+            "Waiting for nodepool/train to take up its configuration...\n");
+  // Who may not read it is told by the status.
+  api_.before_get = [] {};
+  api_.refusal_of_reads = FromServer(absl::PermissionDeniedError("not you"));
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kDone) << err();
+}
+
 // Nobody asks for it while the NodePool is invalid and has no Nodes.
 TEST_F(RolloutTest, StatusFailsWhereNoConfigurationIsTakenUp) {
   auto invalid = In(lifecycle::v1::Reconfiguration::STATE_DONE, 3, 0);
