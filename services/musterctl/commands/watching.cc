@@ -133,7 +133,8 @@ class Joint {
     for (WatchView::Change& change : changes) {
       if (!IsNamed(watched_.range, change.name)) continue;
       if (!change.item) {
-        if (parts_[cell].names.erase(change.name) > 0)
+        // An event goes when it is old, or with its NodePool: that is no news.
+        if (parts_[cell].names.erase(change.name) > 0 && watched_.range.kind != Kind::kEvent)
           printer_.PrintDeleted(change.name, session_.cells[cell].name);
         continue;
       }

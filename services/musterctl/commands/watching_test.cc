@@ -129,6 +129,23 @@ TEST_F(CommandsTest, AWatchSaysWhichOneIsGone) {
   EXPECT_THAT(err(), HasSubstr("node/train/g1 deleted\n"));
 }
 
+// An event that is forgotten is no news, least of all in the middle of a table.
+TEST_F(CommandsTest, AWatchOfEventsDoesNotTellWhichAreForgotten) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  lifecycle::v1::Event event;
+  event.set_name("organizations/acme/clusters/example/events/e1");
+  event.set_reason("CWNodeAssigned");
+  WatchMessage forgotten = Message(WATCH_EVENT_TYPE_DELETED, 6);
+  forgotten.key = event.name();
+  api_.streams = {{{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, event),
+                    Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5), forgotten},
+                   absl::InternalError("stop")}};
+  EXPECT_EQ(RunLine({"events", "-w"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("CWNodeAssigned"));
+  EXPECT_THAT(out(), Not(HasSubstr("deleted")));
+  EXPECT_THAT(err(), Not(HasSubstr("deleted")));
+}
+
 // As kubectl does: else what was shown last stays true for whoever looks.
 TEST_F(CommandsTest, AWatchShowsOnceMoreWhatFitsNoLonger) {
   using namespace type::v1;  // NOLINT: enumerators only
