@@ -118,6 +118,19 @@ void KeepAsked(Session& session, const Query& query, Kind kind, std::vector<Item
   query.selection.Filter(items);
 }
 
+// Prints what was there then, with the ages that it had. When a revision was is not told: ages count
+// from now, and beside a table it is said.
+absl::Status PrintPast(Session& session, const Query& query, const Moment& then,
+                       const std::vector<Item>& items, bool is_list) {
+  const auto* time = std::get_if<absl::Time>(&then);
+  const auto as_of = time != nullptr ? std::optional(*time) : std::nullopt;
+  using Type = Format::Type;
+  const bool has_ages = query.format.type == Type::kTable || query.format.type == Type::kWide;
+  if (!as_of && has_ages && !items.empty())
+    session.env.err << "note: ages are as of now; when a revision was is not told\n";
+  return PrintAll(items, query.format, is_list, session, as_of);
+}
+
 absl::Status GetAt(Session& session, const Query& query) {
   const CommandLine& line = session.line;
   const Kind kind = query.asked.kinds[0];
@@ -129,7 +142,7 @@ absl::Status GetAt(Session& session, const Query& query) {
     KeepAsked(session, query, kind, items);
     if (items.empty()) RETURN_IF_ERROR(TellNone(session, query, kind));
     if (line.Has("sort-by")) RETURN_IF_ERROR(SortItems(line.Get("sort-by"), items));
-    return PrintAll(items, query.format, true, session);
+    return PrintPast(session, query, then, items, true);
   }
   const ResourceId& named = query.asked.named[0];
   const absl::StatusOr<std::vector<ToldPast>> past = session.api.GetPast(named, then);
@@ -142,7 +155,7 @@ absl::Status GetAt(Session& session, const Query& query) {
     ASSIGN_OR_RETURN(items.emplace_back(), ToItem(told.answer.resource()));
     items.back().cell = told.cell;
   }
-  return PrintAll(items, query.format, false, session);
+  return PrintPast(session, query, then, items, false);
 }
 
 absl::Status GetNamed(Session& session, const Query& query) {

@@ -197,10 +197,11 @@ absl::StatusOr<bool> ReadWide(const CommandLine& line) {
   return WrongUse(absl::StrCat(line.command, ": --output may be wide"));
 }
 
-Printer::Printer(Kind kind, const Format& format, Session& session)
+Printer::Printer(Kind kind, const Format& format, Session& session, std::optional<absl::Time> as_of)
     : kind_(kind),
       format_(format),
       session_(session),
+      as_of_(as_of),
       everywhere_(session.line.Has("all-clusters")),
       of_cells_(session.of_cells),
       labels_(session.line.Has("show-labels")),
@@ -217,7 +218,7 @@ std::vector<std::string> Printer::RowOf(const Item& item) const {
     place.resize(PlaceHeaders(kind_).size());
     absl::c_move(place, std::back_inserter(row));
   }
-  absl::c_move(Row(item, format_.type == Type::kWide, session_.env.clock.Now()),
+  absl::c_move(Row(item, format_.type == Type::kWide, as_of_.value_or(session_.env.clock.Now())),
                std::back_inserter(row));
   if (labels_) row.push_back(LabelText(item));
   return row;
@@ -256,7 +257,7 @@ void Printer::PrintDeleted(const std::string& name, const std::string& cell) {
 }
 
 absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool is_list,
-                      Session& session) {
+                      Session& session, std::optional<absl::Time> as_of) {
   std::ostream& out = session.env.out;
   if (format.is_rows()) {
     for (size_t begin = 0, end = 0; begin < items.size(); begin = end) {
@@ -264,7 +265,7 @@ absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool
       for (end = begin; end < items.size() && KindOf(items[end]) == kind;) ++end;
       const bool is_table = format.type != Type::kName;
       if (begin > 0 && is_table) out << "\n";
-      Printer(kind, format, session)
+      Printer(kind, format, session, as_of)
           .Print({items.begin() + static_cast<std::ptrdiff_t>(begin),
                   items.begin() + static_cast<std::ptrdiff_t>(end)});
     }

@@ -65,10 +65,12 @@ absl::StatusOr<bool> ReadWide(const CommandLine& line);
 // puts it there, whatever the command line says.
 void AddPlace(const std::string& name, nlohmann::json& object);
 
-// Prints resources of one kind, one batch after the other.
+// Prints resources of one kind, one batch after the other. `as_of`: the moment from which ages
+// count; nullopt: now.
 class Printer {
  public:
-  Printer(Kind kind, const Format& format, Session& session);
+  Printer(Kind kind, const Format& format, Session& session,
+          std::optional<absl::Time> as_of = std::nullopt);
 
   void Print(const std::vector<Item>& items);
   // Reports that a printed resource is gone; with several cells, from which. Not in output for
@@ -82,6 +84,7 @@ class Printer {
   const Kind kind_;
   const Format& format_;
   Session& session_;
+  const std::optional<absl::Time> as_of_;
   const bool everywhere_;  // with columns ORGANIZATION and CLUSTER
   const bool of_cells_;    // with a column CELL
   const bool labels_;      // with a column LABELS
@@ -93,8 +96,8 @@ class Printer {
 };
 
 // Prints resources of one or several kinds, as one text if the format has one. `is_list`: a single
-// resource is a list, too.
+// resource is a list, too. `as_of`: as Printer has it.
 absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool is_list,
-                      Session& session);
+                      Session& session, std::optional<absl::Time> as_of = std::nullopt);
 
 }  // namespace muster::musterctl

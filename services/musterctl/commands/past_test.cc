@@ -105,6 +105,24 @@ TEST_F(PastTest, GetShowsAResourceAsItWas) {
   EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=90m"}), kFailed);
 }
 
+// It is ten minutes old now; two minutes ago it was eight.
+TEST_F(PastTest, AgesAreThoseOfThen) {
+  api_.items[Kind::kNodePool] = {ReferencePool()};
+  history::v1::GetPastResponse past;
+  past.mutable_resource()->PackFrom(ReferencePool());
+  api_.past = {past};
+  EXPECT_EQ(RunLine({"get", "np", "--no-headers"}), kDone);
+  EXPECT_THAT(out(), EndsWith(" 10m\n"));
+  for (const char* what : {"np", "np/example-nodepool"}) {
+    EXPECT_EQ(RunLine({"get", what, "--at=2m", "--no-headers"}), kDone) << err();
+    EXPECT_THAT(out(), EndsWith(" 8m\n")) << what;
+    EXPECT_EQ(err(), "");
+    EXPECT_EQ(RunLine({"get", what, "--at=41", "--no-headers"}), kDone) << err();
+    EXPECT_THAT(out(), EndsWith(" 10m\n")) << what;
+    EXPECT_EQ(err(), "note: ages are as of now; when a revision was is not told\n");
+  }
+}
+
 TEST_F(PastTest, WhatWasNotThereThenIsNotTakenForUnknown) {
   const absl::Status none = FromServer(absl::NotFoundError("it does not exist."));
   constexpr char kNotThen[] =

@@ -55,7 +55,8 @@ Command GetCommand() {
            .meaning =
                "As it was then: how long ago (1h), a time (2026-11-26T09:00:00Z) or a "
                "revision (of one cell). A Node's NAME is POOL/MACHINE then; lists are of clusters, "
-               "NodePools, Nodes, quotas and holdings."},
+               "NodePools, Nodes, quotas and holdings. Ages are as of that time; of a revision, "
+               "as of now."},
           {.name = "nodepool",
            .value = "NAME",
            .meaning = "Only Nodes or events of this NodePool."},
