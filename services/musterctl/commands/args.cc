@@ -141,6 +141,9 @@ absl::Status TakeFlag(absl::Span<const std::string> words, const Command* comman
   if (!given.value && i + 1 == words.size())
     return Wrong(absl::StrCat(word, ": needs a value: ", given.flag->value));
   if (!given.value) given.value = words[++i];
+  if (given.flag->is_never_empty && given.value->empty())
+    return Wrong(absl::StrCat("--", given.flag->name, ": is empty; must be ", given.flag->value,
+                              ", or not given"));
   if (given.flag->value.empty()) given.value = SwitchValue(*given.flag, *given.value);
   std::vector<std::string>& values = line.flags[given.flag->name];
   if (!given.flag->repeated) values.clear();

@@ -26,6 +26,9 @@ struct Flag {
   std::string standard = {};  // its value when it is not given
   std::string variable = {};  // environment variable that gives it, empty: none
   bool repeated = false;      // may be given more than once
+  // An empty value, as from a shell's variable that is not set, is wrong use: what is done without
+  // the flag is not what whoever gives it wants.
+  bool is_never_empty = false;
   // For a switch: the values it takes as `--flag=WORD`. `--flag` alone means the first, `none` as
   // if it were not given.
   std::vector<std::string> words = {};

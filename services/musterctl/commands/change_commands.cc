@@ -47,8 +47,14 @@ Command ScaleCommand() {
               "scale nodepool/train --replicas=5\n"
               "scale nodepool train --nodes 5 --dry-run\n"
               "scale np/train --remove g1a2b3c",
-          .flags = {{.name = "nodes", .value = "N", .meaning = "Nodes wanted, 0 to 100000."},
-                    {.name = "replicas", .value = "N", .meaning = "The same, in kubectl's word."},
+          .flags = {{.name = "nodes",
+                     .value = "N",
+                     .meaning = "Nodes wanted, 0 to 100000.",
+                     .is_never_empty = true},
+                    {.name = "replicas",
+                     .value = "N",
+                     .meaning = "The same, in kubectl's word.",
+                     .is_never_empty = true},
                     {.name = "remove",
                      .value = "MACHINE",
                      .meaning = "Node that is to go first. May be repeated.",
@@ -169,7 +175,8 @@ Command RolloutCommand() {
                  .value = "N|PROFILE",
                  .meaning = "Of undo: to this one of history. Default: the newest earlier one "
                             "that is neither disabled nor withdrawn. With --request-id a PROFILE: "
-                            "numbers move."},
+                            "numbers move.",
+                 .is_never_empty = true},
                 NoHeadersFlag(),
                 DryRunFlag(),
                 RequestIdFlag()}};

@@ -89,6 +89,16 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
        "unknown flag --sort-bye=.a for get; did you mean --sort-by?"},
       {{"describe", "nodepool", "a", "-o", "json"}, "describe: --output may be wide"},
       {{"scale", "nodepool", "a"}, "--nodes or --remove is missing"},
+      // As from variables that are not set: something else would be done than what is meant.
+      {{"scale", "np/a", "--nodes=", "--remove=g1"}, "--nodes: is empty; must be N, or not given"},
+      {{"rollout", "undo", "np/a", "--to-revision", ""}, "--to-revision: is empty"},
+      {{"delete", "np/a", "--request-id="}, "--request-id: is empty"},
+      {{"get", "np", "--at="}, "--at: is empty"},
+      {{"events", "--since="}, "--since: is empty"},
+      {{"promote", "nodepool/a", ""},
+       "promote: POOL_UID [PROFILE] or nodepool NAME [PROFILE]; "
+       "PROFILE is empty"},
+      {{"rollback", "nodepool", "a", "profile/"}, "PROFILE is empty"},
       {{"scale", "nodepool", "a", "--nodes=many"}, "--nodes: must be an integer that fits 64 bits"},
       {{"scale", "node", "a", "--nodes=1"}, "scale: nodepool NAME"},
       {{"apply"}, "-f FILE is missing"},

@@ -73,8 +73,11 @@ absl::StatusOr<Ordered> ReadOrdered(absl::Span<const std::string> words, const s
   } else {
     ordered.ids = {{Kind::kConfiguration, words[0]}};
   }
-  for (const std::string& word : words.subspan(taken))
+  for (const std::string& word : words.subspan(taken)) {
     ordered.others.emplace_back(absl::StripPrefix(word, "profile/"));
+    // As from a variable that is not set: without a word, another profile is meant.
+    if (ordered.others.back().empty()) return WrongUse(absl::StrCat(usage, "; PROFILE is empty"));
+  }
   return ordered;
 }
 

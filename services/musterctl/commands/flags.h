@@ -55,7 +55,8 @@ inline Flag RequestIdFlag() {
           .value = "ID",
           .meaning =
               "Name of this order, up to 64 printable characters: given again within a day, "
-              "the same order is done once. Default: a random one."};
+              "the same order is done once. Default: a random one.",
+          .is_never_empty = true};
 }
 
 inline Flag SelectorFlag() {

@@ -35,7 +35,8 @@ Command ReconfigureCommand() {
                  {.name = "evict-active", .meaning = "Move work away instead of waiting for it."},
                  {.name = "max-unavailable",
                   .value = "N|P%",
-                  .meaning = "Most Nodes out of service at once. Default: the NodePool's, or 1."},
+                  .meaning = "Most Nodes out of service at once. Default: the NodePool's, or 1.",
+                  .is_never_empty = true},
                  {.name = "allowed-failures",
                   .value = "N",
                   .meaning = "Boots that may fail before it halts.",
@@ -129,7 +130,8 @@ Command BindCommand() {
        .flags = {{.name = "kubernetes-uid", .value = "UID", .meaning = "Of the Kubernetes."},
                  {.name = "replaces",
                   .value = "UID",
-                  .meaning = "Of the Kubernetes that it was until now, if it was told."}}});
+                  .meaning = "Of the Kubernetes that it was until now, if it was told.",
+                  .is_never_empty = true}}});
 }
 
 Command AllowCommand() {

@@ -56,7 +56,8 @@ Command GetCommand() {
                "As it was then: how long ago (1h), a time (2026-11-26T09:00:00Z) or a "
                "revision (of one cell). A Node's NAME is POOL/MACHINE then; lists are of clusters, "
                "NodePools, Nodes, quotas and holdings. Ages are as of that time; of a revision, "
-               "as of now."},
+               "as of now.",
+           .is_never_empty = true},
           {.name = "nodepool",
            .value = "NAME",
            .meaning = "Only Nodes or events of this NodePool."},
@@ -100,7 +101,8 @@ Command EventsCommand() {
           {.name = "types", .value = "TYPE[,TYPE]", .meaning = "Only Normal or only Warning ones."},
           {.name = "since",
            .value = "WHEN",
-           .meaning = "Only those that happened since: how long ago (1h), or a time."},
+           .meaning = "Only those that happened since: how long ago (1h), or a time.",
+           .is_never_empty = true},
           OutputFlag(),
           WatchFlag(),
           AllClustersFlag(),
@@ -165,7 +167,8 @@ Command CheckCommand() {
                 {.name = "pool-uid",
                  .value = "UID",
                  .meaning = "An existing NodePool, whose Nodes count already. Default: a new "
-                            "one."}}};
+                            "one.",
+                 .is_never_empty = true}}};
 }
 
 Command PlacementsCommand() {
