@@ -291,6 +291,11 @@ TEST(PageTest, SpotClocks) {
                     HasSubstr("m1  acme/c1/spot -> acme/c1/train  warned, drains in 10s")));
   view.now += absl::Seconds(15);
   EXPECT_THAT(Text(fleet, view), HasSubstr("draining, gone in 55s"));
+  // They are of the NodePools between which they change hands.
+  view.filter.organization = "acme";
+  EXPECT_THAT(Text(fleet, view), HasSubstr("; spot machines being taken back: 1"));
+  view.filter.organization = "bcme";
+  EXPECT_THAT(Text(fleet, view), AllOf(HasSubstr("nobody waits"), Not(HasSubstr("acme"))));
 }
 
 TEST(PageTest, WhatDoesNotPassWithTimeStandsFirstThenTheOldest) {

@@ -159,21 +159,37 @@ bool ShowsClaim(const Filter& filter, const capacity::v1::Claim& claim) {
           absl::StartsWith(claim.pool(), absl::StrCat("organizations/", filter.organization, "/")));
 }
 
+// The NodePools, by resource name, between which a machine changes hands; empty: unknown, or nobody
+// yet.
+struct Way {
+  std::string from = {};
+  std::string to = {};
+};
+
+Way WayOf(const Fleet& fleet, const Machine& machine) {
+  return {machine.pool.empty() ? fleet.PoolOfUid(machine.claim) : machine.pool,
+          fleet.PoolOfUid(machine.earmark)};
+}
+
+std::string TextOf(const Way& way) {
+  return absl::StrCat(way.from.empty() ? "unknown" : ShortPool(way.from), " -> ",
+                      way.to.empty() ? "nobody yet" : ShortPool(way.to));
+}
+
+bool ShowsClock(const Filter& filter, const Fleet& fleet, const Machine& machine) {
+  if (!filter.zone.empty() && machine.zone != filter.zone) return false;
+  if (filter.organization.empty()) return true;
+  const std::string pools = absl::StrCat("organizations/", filter.organization, "/");
+  const Way way = WayOf(fleet, machine);
+  return absl::StartsWith(way.from, pools) || absl::StartsWith(way.to, pools);
+}
+
 std::vector<const Machine*> ClocksOf(const Fleet& fleet, const Filter& filter) {
   std::vector<const Machine*> clocks;
   for (const auto& [id, machine] : fleet.machines()) {
-    if (machine.is_preempted() && (filter.zone.empty() || machine.zone == filter.zone))
-      clocks.push_back(&machine);
+    if (machine.is_preempted() && ShowsClock(filter, fleet, machine)) clocks.push_back(&machine);
   }
   return clocks;
-}
-
-// Who it is taken from, and who gets it.
-std::string WayOf(const Fleet& fleet, const Machine& machine) {
-  const std::string from = machine.pool.empty() ? fleet.PoolOfUid(machine.claim) : machine.pool;
-  const std::string to = fleet.PoolOfUid(machine.earmark);
-  return absl::StrCat(from.empty() ? "unknown" : ShortPool(from), " -> ",
-                      to.empty() ? "nobody yet" : ShortPool(to));
 }
 
 // Since when it waits.
@@ -260,8 +276,9 @@ Section QueueTable(const Fleet& fleet, const View& view) {
   AddClaims(claims, view.now, section);
   Columns ways;
   for (const Machine* machine : clocks) {
-    ways.AddRow(
-        {{machine->id}, {WayOf(fleet, *machine)}, {PhaseOf(*machine, view.now), Style::kWarn}});
+    ways.AddRow({{machine->id},
+                 {TextOf(WayOf(fleet, *machine))},
+                 {PhaseOf(*machine, view.now), Style::kWarn}});
   }
   AddRows(ways, section);
   return section;

@@ -13,7 +13,9 @@ namespace muster::musterctl::top {
 // What is shown of the fleet; empty: all of it.
 struct Filter {
   std::string zone = {};
-  std::string organization = {};  // of quotas, claims and pools: machines have none
+  // Of quotas, claims and pools, and of machines that are taken back from or for one of its pools;
+  // other machines have none.
+  std::string organization = {};
 };
 
 bool Shows(const Filter& filter, const lifecycle::v1::NodePool& pool);
