@@ -130,8 +130,9 @@ class Leadership : public ::testing::Test {
   }
   // Through the healthy replica.
   std::string Apply(const std::string& id, int64_t target,
-                    const std::string& instance_type = "gd-8xa100-i128") {
-    const std::string name = absl::StrCat(kCluster, "/nodePools/", id);
+                    const std::string& instance_type = "gd-8xa100-i128",
+                    const std::string& cluster = kCluster) {
+    const std::string name = absl::StrCat(cluster, "/nodePools/", id);
     ApplyNodePool command{.name = name,
                           .new_uid = absl::StrCat("uid-", id),
                           .type = TypeFacts{instance_type, 8, false, 0}};
@@ -660,6 +661,24 @@ TEST_F(Leadership, AQuotaWhoseWatchHasEndedIsInDoubtAtOnce) {
   peers_.quota.DropWatches();
   Until([&] { return peers_.quota.watches() == 2; }, "the next watch");
   EXPECT_EQ(doubts, 3) << "as the first one ended, and as the next one began";
+}
+
+// What is told of a Quota or Holding concerns the pools on it, whatever its organization is called.
+TEST_F(Leadership, AnOrganizationMayBeCalledAsACollectionIs) {
+  DelayQueue due;
+  PeerWatches watches(peers_.channels(), &b_->lane(), &due, [] {});
+  watches.Start();
+  size_t pools = 0;
+  for (const std::string organization : {"holdings", "quotas", "organizations"}) {
+    const std::string cluster = absl::StrCat("organizations/", organization, "/clusters/c1");
+    Submit(*b_, UpdateCluster{.cluster = {.name = cluster, .zone = "US-EAST-04A"}});
+    Apply(organization, 1, "gd-8xa100-i128", cluster);
+    peers_.quota.SetLimit(
+        absl::StrCat("organizations/", organization, "/quotas/US-EAST-04A~gd-8xa100-i128~default"),
+        10);
+    ++pools;
+    Until([&] { return due.stats().scheduled == pools; }, "word of its limit");
+  }
 }
 
 // Each attempt to watch quota could be the first that reaches a restored one. A pool that is not

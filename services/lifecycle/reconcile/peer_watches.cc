@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "services/common/resource_name.h"
 #include "services/common/timestamp.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
 #include "services/lifecycle/reconcile/machine_mirror_wire.h"
@@ -30,7 +31,7 @@ constexpr absl::Duration kStockSettles = absl::Milliseconds(200);
 // less room: they may be many, and each moves all the time.
 constexpr absl::Duration kRoomSettles = absl::Seconds(30);
 
-constexpr char kHoldings[] = "/holdings/";
+constexpr char kHolding[] = "organizations/*/quotas/*/holdings/*";
 constexpr char kClaims[] = "claims/";
 constexpr char kMachines[] = "machines/";
 constexpr char kConfigurations[] = "poolConfigurations/";
@@ -40,7 +41,8 @@ bool IsSnapshotEnd(const Response& change) {
   return change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
 }
 
-bool IsHolding(absl::string_view key) { return absl::StrContains(key, kHoldings); }
+// By its shape: an organization may be called as a collection is.
+bool IsHolding(absl::string_view key) { return MatchName(kHolding, key).has_value(); }
 
 // True at the end of a snapshot of another history than the stream before had: the service was
 // restored to a past. What it has lost is in no snapshot, and its pools must ask for it anew before
@@ -121,15 +123,14 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
   using Response = quota::v1::WatchQuotasResponse;
   const std::shared_ptr<quota::v1::QuotaService::Stub> stub =
       quota::v1::QuotaService::NewStub(peers_.quota);
-  // The watch's thread's: whether the stream has told anything.
+  // Whether the stream has told anything: by gRPC's threads, and read once these are done with it.
   const auto told = std::make_shared<bool>(false);
   const auto take = [this, told,
                      history = std::make_shared<std::string>()](const Response& message) {
     *told = true;
     std::map<std::string, QuotaMove> moved;  // Quotas, by all that moved them
     const auto note = [&](const std::string& key, QuotaMove move) {
-      // A Holding's name begins with its Quota's.
-      QuotaMove& of = moved[key.substr(0, key.find(kHoldings))];
+      QuotaMove& of = moved[IsHolding(key) ? std::string(ParentOf(key)) : key];
       of = std::max(of, move);
     };
     rpc::ForEachMessage(message, [&](const Response& change) {
