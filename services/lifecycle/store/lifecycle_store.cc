@@ -54,10 +54,14 @@ namespace {
 // It is in `later`, which the release before reads, too. That release wrote JSON, into `detail`,
 // which takes Postgres four times as long to write, and us half as long again.
 
-std::string RestOf(const Node& node) {
+lifecycle::v1::Node MessageOf(const Node& node) {
   // Borrowed, not copied.
   const std::shared_ptr<const Node> row(std::shared_ptr<void>(), &node);
-  lifecycle::v1::Node rest = lifecycle::ToProto(Versioned<Node>{row, 0});
+  return lifecycle::ToProto(Versioned<Node>{row, 0});
+}
+
+std::string RestOf(const Node& node) {
+  lifecycle::v1::Node rest = MessageOf(node);
   rest.clear_name();
   rest.clear_machine();
   rest.clear_pool_uid();
@@ -89,8 +93,11 @@ std::string RestOf(const Node& node) {
   return rest.SerializeAsString() + SerializeAlike(last);
 }
 
+// `node` has what the other columns say: how its times are to be read depends on its state, and on
+// who named it.
 void SetDetail(lifecycle::v1::Node&& detail, Node& node) {
-  detail.set_state(lifecycle::v1::Node::STATE_ASSIGNED);  // a valid one; the column's follows
+  if (detail.ByteSizeLong() == 0) return;
+  detail.MergeFrom(MessageOf(node));
   absl::StatusOr<Node> parsed = lifecycle::FromProto(detail);
   if (!parsed.ok()) throw std::runtime_error(parsed.status().ToString());
   node = *std::move(parsed);
@@ -117,8 +124,7 @@ void SetDetail(lifecycle::v1::NodePool&& detail, Pool& pool) {
   pool.reconfiguration = std::move(parsed->reconfiguration);
 }
 
-// The first column of a table that has one, as the release before wrote it; where other columns say
-// something else, these count.
+// As the release before wrote it; where other columns say something else, these count.
 template <class Message, class Row>
 SqlColumn<Row> Detail() {
   return Json<Message, Row>(
@@ -146,6 +152,7 @@ SqlTable<Pool> Pools() {
   return {
       "node_pool",
       KeyForm::kName,
+      // Its detail before the others, which set parts of what that sets whole.
       {Detail<lifecycle::v1::NodePool, Pool>(), Key<&Pool::name>("name"), Field<&Pool::uid>("uid"),
        Derived<Pool>(
            "cluster_name", "text",
@@ -174,8 +181,7 @@ SqlTable<Pool> Pools() {
 SqlTable<Node> Nodes() {
   return {"node",
           KeyForm::kName,
-          {Detail<lifecycle::v1::Node, Node>(),
-           Key<&Node::name>("name"),
+          {Key<&Node::name>("name"),
            Derived<Node>(
                "pool_name", "text",
                [](const Node& node, SqlArray& out) { out.Add(lifecycle::PoolNameOf(node.name)); }),
@@ -195,7 +201,8 @@ SqlTable<Node> Nodes() {
            Nullable<&Node::observed, &Observed::active_time>("active_time"),
            Field<&Node::observed, &Observed::autoscaler_marked>("autoscaler_marked"),
            Field<&Node::removal_cause>("removal_cause"),
-           Nullable<&Node::preempt_time>("preempt_time")}};
+           Nullable<&Node::preempt_time>("preempt_time"),
+           Detail<lifecycle::v1::Node, Node>()}};  // after the others: SetDetail
 }
 
 SqlTable<Event> Events() {

@@ -333,6 +333,38 @@ TEST_F(LifecycleStoreTest, RowsAsTheReleaseBeforeWroteThem) {
   EXPECT_EQ(ContentsOf(Loaded()), ContentsOf(state_));
 }
 
+// Whom the target was lowered for stood in `replace_time`, too: by state and mark, which have columns
+// of their own, it is told from a replacement that is waited for.
+TEST_F(LifecycleStoreTest, WhyAReplaceTimeIsSetIsReadOfRowsAsTheReleaseBeforeWroteThem) {
+  lifecycle::Node asked = FullNode("g1", lifecycle::NodeState::kProduction);
+  asked.observed.autoscaler_marked = true;
+  asked.asked_to_go_time = kTime;
+  lifecycle::Node waits = FullNode("g2", lifecycle::NodeState::kTriage);
+  waits.removal_requested = true;
+  waits.replace_time = kTime + absl::Seconds(1);
+  ASSERT_THAT(Put([&](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(FullPool());
+                o.Put(asked);
+                o.Put(waits);
+              }),
+              IsOk());
+  const auto write = [&](const lifecycle::Node& node, absl::string_view rest) {
+    database_.Query(absl::StrCat(
+        R"(UPDATE lifecycle.node SET later = NULL, detail = '{"removalRequested": )", rest, R"(,
+          "desired": {"labels": {"a": "b"}, "annotations": {"c": "d"},
+                      "taints": [{"key": "k", "value": "v", "effect": "NoExecute"}]},
+          "observed": {"activePods": ["default/p"]},
+          "conditions": [{"type": "CWActive", "status": "True", "reason": "Active",
+                          "message": "m", "lastTransitionTime": "2025-06-15T15:06:40.123456Z"}]}'
+          WHERE machine = ')",
+        node.machine, "'"));
+  };
+  write(asked, R"(false, "replaceTime": "2025-06-15T15:06:40.123456Z")");
+  write(waits, R"(true, "replaceTime": "2025-06-15T15:06:41.123456Z")");
+  EXPECT_EQ(ContentsOf(Loaded()), ContentsOf(state_));
+}
+
 // As the release before hands on what it does not know within spec and account, whose columns hold
 // the rest.
 TEST_F(LifecycleStoreTest, WhatIsKnownByNowWithinAMessageLeavesTheRestOfIt) {
