@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "services/common/timestamp.h"
 #include "services/musterctl/client/connection.h"
 
 // One resource by its name, each by the Get of its kind.
@@ -65,8 +66,14 @@ absl::StatusOr<Item> GetBy(Connection& connection,
   return Item(std::move(answer));
 }
 
+// Whether the Node `a` came to be after `b`.
+bool IsLater(const lifecycle::v1::Node& a, const lifecycle::v1::Node& b) {
+  return FromTimestamp(a.create_time()) > FromTimestamp(b.create_time());
+}
+
 // Finds by a filtered list what no Get returns: an event, or a Node by its machine alone (not every
-// caller may ask capacity for it). A `*` in `id` is a wildcard for the server but not here, so its
+// caller may ask capacity for it). Until an earlier Node is purged its machine has two, in two
+// NodePools: the later is meant. A `*` in `id` is a wildcard for the server but not here, so its
 // answer is compared again.
 absl::StatusOr<Item> Search(Connection& connection, Kind kind, const std::string& id) {
   const std::string filter = kind == Kind::kNode
@@ -75,9 +82,13 @@ absl::StatusOr<Item> Search(Connection& connection, Kind kind, const std::string
   std::optional<Item> found;
   RETURN_IF_ERROR(ListPages(connection, kind, {.filter = filter}, [&](std::vector<Item> items) {
     for (Item& item : items) {
-      if (IdOf(item) == id || NameOf(item) == id) found = std::move(item);
+      if (IdOf(item) != id && NameOf(item) != id) continue;
+      const auto* node = std::get_if<lifecycle::v1::Node>(&item);
+      if (found && node != nullptr && !IsLater(*node, std::get<lifecycle::v1::Node>(*found)))
+        continue;
+      found = std::move(item);
     }
-    return !found;
+    return !found || kind == Kind::kNode;
   }));
   if (found) return *std::move(found);
   return FromServer(

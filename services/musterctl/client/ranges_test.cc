@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -40,7 +41,12 @@ class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
   grpc::Status ListNodes(grpc::ServerContext*, const lifecycle::v1::ListNodesRequest* request,
                          lifecycle::v1::ListNodesResponse* response) override {
     lists.emplace_back(request->parent(), request->filter());
-    for (const std::string& name : nodes) response->add_nodes()->set_name(name);
+    for (const std::string& name : nodes) {
+      lifecycle::v1::Node& node = *response->add_nodes();
+      node.set_name(name);
+      const auto at = created.find(name);
+      if (at != created.end()) node.mutable_create_time()->set_seconds(at->second);
+    }
     return grpc::Status::OK;
   }
   grpc::Status ListNodePools(grpc::ServerContext*,
@@ -97,6 +103,7 @@ class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
   std::vector<std::string> nodes;
   std::vector<std::pair<std::string, std::string>> lists;  // parents and filters, or collections
   std::vector<std::string> got;                            // NodePools
+  std::map<std::string, int64_t> created;                  // Nodes by name: when, in seconds
   std::vector<std::string> prefixes;                       // of watches
   std::vector<int64_t> changed;                            // when, in seconds
   int pages_of_changes = 0;
@@ -124,6 +131,20 @@ TEST(NarrowApiTest, ANodeIsFoundByItsMachineAloneInOneCallToLifecycle) {
   EXPECT_EQ(server.lists.back().second, "machine = \"a\\\"b\\\\c\"");
   EXPECT_FALSE(api->Get(Kind::kEvent, "e1").ok());
   EXPECT_THAT(server.lists.back(), Pair(kCluster, "name = \"*e1\""));
+}
+
+// The earlier one is still there, on its way out.
+TEST(NarrowApiTest, OfTwoNodesOfAMachineTheLaterIsMeant) {
+  NarrowServer server;
+  const std::string gone = absl::StrCat(kCluster, "/nodePools/a/nodes/g1");
+  const std::string now = absl::StrCat(kCluster, "/nodePools/b/nodes/g1");
+  server.created = {{gone, 10}, {now, 20}};
+  for (const bool is_first : {true, false}) {
+    server.nodes = is_first ? std::vector{now, gone} : std::vector{gone, now};
+    const auto found = server.Connect()->Get(Kind::kNode, "g1");
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(NameOf(*found), now);
+  }
 }
 
 TEST(NarrowApiTest, ListsLeaveOutWhatBeginsOtherwise) {
