@@ -1,8 +1,12 @@
 #include "services/client/contexts.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <iterator>
 #include <utility>
@@ -109,6 +113,12 @@ absl::StatusOr<Contexts> ReadText(const std::string& path, const std::string& te
   }
 }
 
+void MakeFolderOf(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+}
+
 std::string Quoted(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) absl::StrAppend(&quoted, c == '\'' ? "''" : std::string(1, c));
@@ -175,12 +185,22 @@ absl::StatusOr<Contexts> ReadContexts(const std::string& path) {
 absl::Status WriteContexts(const std::string& path, const Contexts& contexts) {
   if (path.empty())
     return absl::UnavailableError("neither MUSTER_CONFIG nor HOME says where contexts are kept");
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  MakeFolderOf(path);
   if (!ReplaceFile(path, Yaml(contexts), {.mode = 0600, .durable = true}))
     return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
   return absl::OkStatus();
+}
+
+ContextsLock::ContextsLock(const std::string& path) {
+  if (path.empty()) return;
+  MakeFolderOf(path);
+  file_ = open(absl::StrCat(path, ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  while (file_ >= 0 && flock(file_, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+ContextsLock::~ContextsLock() {
+  if (file_ >= 0) close(file_);
 }
 
 }  // namespace muster::client

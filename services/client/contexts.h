@@ -59,4 +59,18 @@ absl::StatusOr<Contexts> ReadContexts(const std::string& path);
 // Replaces the file as a whole, readable by its owner alone. UNAVAILABLE: it cannot be written.
 absl::Status WriteContexts(const std::string& path, const Contexts& contexts);
 
+// Whoever changes the file holds it from the read to the write: changes made at the same time, also
+// by other processes, wait for each other, and none is lost. `PATH.lock` beside the file stays.
+// Where that cannot be made nothing waits; the file cannot be written there either.
+class ContextsLock {
+ public:
+  explicit ContextsLock(const std::string& path);
+  ~ContextsLock();
+  ContextsLock(const ContextsLock&) = delete;
+  ContextsLock& operator=(const ContextsLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
 }  // namespace muster::client

@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -112,6 +113,8 @@ absl::Status DeleteContext(Session& session, const std::string& path, client::Co
 absl::Status Config(Session& session) {
   const std::vector<std::string>& words = session.line.arguments;
   const std::string path = client::ConfigPath(session.env.environment);
+  std::optional<client::ContextsLock> lock;
+  if (words.size() == 2) lock.emplace(path);  // for a change
   ASSIGN_OR_RETURN(client::Contexts contexts, client::ReadContexts(path));
   if (words == std::vector<std::string>{"get-contexts"}) return Show(session, contexts);
   if (words.size() == 2 && words[0] == "set-context")

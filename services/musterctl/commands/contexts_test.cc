@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <sstream>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/musterctl/commands/testing/commands_test_base.h"
@@ -197,6 +200,33 @@ TEST_F(ContextsTest, SettingChangesOnlyWhatIsSaid) {
   ASSERT_EQ(RunLine({"config", "set-context", "one", "--cluster="}), kDone);
   EXPECT_EQ(ServerOf({}), "two:2");
   EXPECT_EQ(options_.scope.cluster, "example");
+}
+
+// As by jobs that share a home.
+TEST_F(ContextsTest, ThoseSetAtTheSameTimeAreAllKept) {
+  constexpr int kJobs = 16;
+  const auto set = [this](int job) {
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostringstream err;
+    ProcessEnv env{.in = in,
+                   .out = out,
+                   .err = err,
+                   .environment = [this](const std::string& name) -> std::optional<std::string> {
+                     if (name != "MUSTER_CONFIG") return std::nullopt;
+                     return path_;
+                   },
+                   .connect = [](const ApiOptions&) { return std::make_shared<FakeApi>(); },
+                   .clock = clock_,
+                   .steady = steady_};
+    const std::vector<std::string> line = {"config", "set-context", absl::StrCat("c", job),
+                                           "--server=s:1"};
+    EXPECT_EQ(musterctl::Run(line, env), kDone) << err.str();
+  };
+  std::vector<std::thread> jobs;
+  for (int job = 0; job < kJobs; ++job) jobs.emplace_back(set, job);
+  for (std::thread& job : jobs) job.join();
+  EXPECT_EQ(client::ReadContexts(path_)->all.size(), size_t{kJobs});
 }
 
 TEST_F(ContextsTest, TheFileIsItsOwnersAlone) {
