@@ -53,6 +53,7 @@ constexpr const char* kOtherWords[] = {"services/capacity/core/machine_state.cc"
                                        "services/tokens/key_set.cc",
                                        "services/tokens/token_checker.cc",
                                        "services/tokens/token_checker.h",
+                                       "storage/postgres/connection_pool.cc",
                                        "storage/postgres/migration_files.cc",
                                        "storage/postgres/transaction.h",
                                        "storage/postgres/transaction_runner.cc"};

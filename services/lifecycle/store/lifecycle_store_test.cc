@@ -333,8 +333,8 @@ TEST_F(LifecycleStoreTest, RowsAsTheReleaseBeforeWroteThem) {
   EXPECT_EQ(ContentsOf(Loaded()), ContentsOf(state_));
 }
 
-// Whom the target was lowered for stood in `replace_time`, too: by state and mark, which have columns
-// of their own, it is told from a replacement that is waited for.
+// Whom the target was lowered for stood in `replace_time`, too: by state and mark, which have
+// columns of their own, it is told from a replacement that is waited for.
 TEST_F(LifecycleStoreTest, WhyAReplaceTimeIsSetIsReadOfRowsAsTheReleaseBeforeWroteThem) {
   lifecycle::Node asked = FullNode("g1", lifecycle::NodeState::kProduction);
   asked.observed.autoscaler_marked = true;

@@ -118,8 +118,8 @@ void KeepAsked(Session& session, const Query& query, Kind kind, std::vector<Item
   query.selection.Filter(items);
 }
 
-// Prints what was there then, with the ages that it had. When a revision was is not told: there ages
-// count from now, and beside a table it is said.
+// Prints what was there then, with the ages that it had. When a revision was is not told: there
+// ages count from now, and beside a table it is said.
 absl::Status PrintPast(Session& session, const Query& query, const Moment& then,
                        const std::vector<Item>& items, bool is_list) {
   const auto* time = std::get_if<absl::Time>(&then);
