@@ -384,6 +384,28 @@ TEST(FinderNumbersTest, WhatAGangWaitsForIsNotReclaimedForOthers) {
     EXPECT_EQ(world.StateOf(id), MachineState::kHeld) << id;
 }
 
+// What is free is kept for another one ahead of it.
+TEST(FinderNumbersTest, AGangForWhichTooLittleIsLeftFreeKeepsSpotToItself) {
+  Scene scene;
+  World& world = scene.world();
+  scene.Machines(2, {{"disk", "nvme"}});
+  scene.Claim("p", 2, Picky);
+  scene.Machines(2);
+  scene.Claim("spot", 2, Spot);
+  scene.Machines(4, {{"disk", "nvme"}});
+  scene.Claim("picky", 5, [](SyncClaim& claim) {
+    Gang(claim);
+    Picky(claim);
+  });
+  scene.Claim("gang", 4, Gang);
+  const PlacementQuery query{{Ask(1)}, {}};
+  EXPECT_THAT(FindPlacements(world.state(), query)[0].placements,
+              ElementsAre(Placement{4, 0, 9, 8, Label::kLimited}));
+  scene.Claim("late", 1);
+  for (const std::string& id : world.MachinesOf("spot"))
+    EXPECT_EQ(world.StateOf(id), MachineState::kHeld) << id;
+}
+
 // One that spot can complete takes what it waits for, and no more.
 TEST(FinderNumbersTest, WhatAGangLeavesOfSpotCanBeReclaimed) {
   Scene scene;

@@ -112,14 +112,19 @@ std::optional<KeptGang> Kept(const State& state, const Inventory& inventory,
   return keeps ? std::optional(std::move(gang)) : std::nullopt;
 }
 
-// Whether the request of a gang waits for more than comes for it.
+// Whether the request of a gang waits for more than comes for it. `kept`: KeptGangs.
 bool Blocks(const State& state, const Inventory& inventory, const ClaimRow& claim,
-            absl::Time request_time) {
+            absl::Time request_time, const std::vector<KeptGang>& kept) {
   const std::vector<ClaimPart>& parts = PartsInQueue(claim);
   const auto part = std::find_if(parts.begin(), parts.end(), [&](const ClaimPart& one) {
     return one.request_time == request_time;
   });
-  const int64_t missing = part->nodes - CountFree(inventory, EligibleMachines{&claim.affinity});
+  const Position position = inventory.queue().PositionOf(claim, *part);
+  std::vector<KeptGang> ahead;
+  std::copy_if(kept.begin(), kept.end(), std::back_inserter(ahead),
+               [&](const KeptGang& gang) { return !gang.overdue && gang.position < position; });
+  const int64_t missing =
+      part->nodes - CountFree(inventory, EligibleMachinesOf(claim.affinity, ahead));
   return inventory.spot().CoveredFor(claim.pool_uid) < missing &&
          CanEverBeMet(state, inventory, claim, *part);
 }
@@ -251,12 +256,13 @@ std::vector<Affinity> BlockingAffinities(const State& state, const InventoryKey&
   if (inventory == nullptr || inventory->counts().reclaimable == 0) return blocking;
   if (OfferOf(state, key.first, key.second, ComputeClass::kDefault) != Offer::kOffered)
     return blocking;
+  const std::vector<KeptGang> kept = KeptGangs(state, key, keeps_after);
   for (const auto& [selector, line] : inventory->queue().lines()) {
     if (!selector.gang) continue;
     const bool blocks = std::any_of(line.begin(), line.end(), [&](const auto& waiting) {
       const auto& [compute_class, request_time, uid] = waiting;
       return compute_class == ComputeClass::kDefault && request_time > keeps_after &&
-             Blocks(state, *inventory, *state.FindClaim(uid), request_time);
+             Blocks(state, *inventory, *state.FindClaim(uid), request_time, kept);
     });
     if (blocks) blocking.push_back(selector.affinity);
   }

@@ -70,8 +70,8 @@ std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
 
 // With which default gangs wait for more than can come from spot now: of the machines that match
 // none is reclaimed for default claims behind them. Not those of gangs that asked at `keeps_after`
-// or before. The inventory must have been served. Costs O(gangs × label classes); O(1) when there
-// is nothing to reclaim.
+// or before. The inventory must have been served. Costs O(gangs × (gangs that keep + label
+// classes)); O(1) when there is nothing to reclaim.
 std::vector<Affinity> BlockingAffinities(const State& state, const InventoryKey& key,
                                          absl::Time keeps_after = absl::InfinitePast());
 
