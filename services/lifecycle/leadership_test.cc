@@ -180,7 +180,7 @@ class Leadership : public ::testing::Test {
   double QuietPlans(LifecycleService& service) {
     const auto idle = [&] { return Metric(service, "muster_lifecycle_due_pools") == 0; };
     double plans = 0;
-    for (int quiet = 0; quiet < 20; ++quiet) {
+    for (int quiet = 0; quiet < 60; ++quiet) {
       Until(idle);
       const double now = Metric(service, "muster_lifecycle_plans_total");
       if (now != plans) quiet = 0;
