@@ -121,7 +121,6 @@ bool ConnectionPool::IsTrusted(const Connection& connection) const {
 std::unique_ptr<Connection> ConnectionPool::Connect() {
   const int64_t losses = options_.writable_host->losses();
   auto connection = std::make_unique<Connection>(EffectiveConninfo(options_), &watchdog_, losses);
-  CheckTimesAreOurs(connection->libpq());
   const Connection::Question question(*connection);
   // A pooler would lose the session's settings, and a session whose commit is in doubt can be ended
   // only by its true process number.
@@ -133,6 +132,7 @@ std::unique_ptr<Connection> ConnectionPool::Connect() {
         absl::StrCat("the session is said to be process ", said, " and is ", is,
                      ": a pooler such as pgbouncer is in between; connect to PostgreSQL itself"));
   }
+  CheckTimesAreOurs(connection->libpq());  // which a pooler may not have passed on
   options_.writable_host->Learn({PQhost(connection->libpq()), PQport(connection->libpq())});
   return connection;
 }

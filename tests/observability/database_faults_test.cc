@@ -23,14 +23,30 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// From now on a change of a pool waits for a standby that is not there, and nothing else that
-// commits does: the lease, a sweep, a read that is proven are never in doubt, and would only keep
-// it from being sent.
-constexpr char kPoolsWaitForStandby[] =
+// A change of a pool waits for a standby that is not there, and nothing else that commits does: the
+// lease, a sweep, a read that is proven are never in doubt, and would only keep it from being sent.
+// Our sessions would have all of them wait.
+constexpr const char* kPoolsWaitForStandby[] = {
     "CREATE FUNCTION lifecycle.wait_for_standby() RETURNS trigger LANGUAGE plpgsql AS"
-    " $$BEGIN PERFORM set_config('synchronous_commit', 'on', true); RETURN NULL; END$$;"
+    " $$BEGIN PERFORM set_config('muster.waits', 'yes', true),"
+    " set_config('synchronous_commit', 'on', true); RETURN NULL; END$$",
+    "CREATE FUNCTION lifecycle.wait_for_nobody() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$BEGIN IF current_setting('muster.waits', true) IS DISTINCT FROM 'yes' THEN"
+    " PERFORM set_config('synchronous_commit', 'local', true); END IF; RETURN NULL; END$$",
     "CREATE TRIGGER wait_for_standby AFTER INSERT OR UPDATE ON lifecycle.node_pool"
-    " EXECUTE FUNCTION lifecycle.wait_for_standby()";
+    " EXECUTE FUNCTION lifecycle.wait_for_standby()"};
+constexpr char kOtherTables[] =
+    "SELECT schemaname || '.' || tablename FROM pg_tables WHERE tablename <> 'node_pool'"
+    " AND schemaname IN ('quota', 'capacity', 'configuration', 'lifecycle')";
+
+void LetPoolsWaitForStandby(const TestDatabase& database) {
+  for (const char* statement : kPoolsWaitForStandby) database.Execute(statement);
+  for (const auto& table : database.Query(kOtherTables)) {
+    database.Execute(absl::StrCat("CREATE TRIGGER wait_for_nobody AFTER INSERT OR UPDATE OR DELETE",
+                                  " ON ", *table[0],
+                                  " EXECUTE FUNCTION lifecycle.wait_for_nobody()"));
+  }
+}
 
 class DatabaseFaults : public ServerFaults {
  protected:
@@ -200,8 +216,7 @@ TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
        .inject =
            [&] {
              const TestDatabase& database = muster_->database();
-             database.Execute(kPoolsWaitForStandby);
-             database.Execute("ALTER SYSTEM SET synchronous_commit = 'local'");
+             LetPoolsWaitForStandby(database);
              database.Execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
              database.Execute("SELECT pg_reload_conf()");
              // One that was refused meanwhile is asked for again.
