@@ -10,7 +10,6 @@
 #include <stop_token>
 #include <thread>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "tests/integration/child.h"
 #include "tests/observability/server_faults.h"
@@ -23,30 +22,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A change of a pool waits for a standby that is not there, and nothing else that commits does: the
-// lease, a sweep, a read that is proven are never in doubt, and would only keep it from being sent.
-// Our sessions would have all of them wait.
-constexpr const char* kPoolsWaitForStandby[] = {
-    "CREATE FUNCTION lifecycle.wait_for_standby() RETURNS trigger LANGUAGE plpgsql AS"
-    " $$BEGIN PERFORM set_config('muster.waits', 'yes', true),"
-    " set_config('synchronous_commit', 'on', true); RETURN NULL; END$$",
-    "CREATE FUNCTION lifecycle.wait_for_nobody() RETURNS trigger LANGUAGE plpgsql AS"
-    " $$BEGIN IF current_setting('muster.waits', true) IS DISTINCT FROM 'yes' THEN"
-    " PERFORM set_config('synchronous_commit', 'local', true); END IF; RETURN NULL; END$$",
-    "CREATE TRIGGER wait_for_standby AFTER INSERT OR UPDATE ON lifecycle.node_pool"
-    " EXECUTE FUNCTION lifecycle.wait_for_standby()"};
-constexpr char kOtherTables[] =
-    "SELECT schemaname || '.' || tablename FROM pg_tables WHERE tablename <> 'node_pool'"
-    " AND schemaname IN ('quota', 'capacity', 'configuration', 'lifecycle')";
-
-void LetPoolsWaitForStandby(const TestDatabase& database) {
-  for (const char* statement : kPoolsWaitForStandby) database.Execute(statement);
-  for (const auto& table : database.Query(kOtherTables)) {
-    database.Execute(absl::StrCat("CREATE TRIGGER wait_for_nobody AFTER INSERT OR UPDATE OR DELETE",
-                                  " ON ", *table[0],
-                                  " EXECUTE FUNCTION lifecycle.wait_for_nobody()"));
-  }
-}
+// From now on the COMMIT of a change of a pool waits for whoever holds the advisory lock, and no
+// other does: the lease, a sweep, a read that is proven are never in doubt, and would only keep it
+// from being sent.
+constexpr char kPoolsWaitAtCommit[] =
+    "CREATE FUNCTION lifecycle.wait() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$BEGIN PERFORM pg_advisory_xact_lock(7600); RETURN NULL; END$$;"
+    "CREATE CONSTRAINT TRIGGER wait AFTER INSERT OR UPDATE ON lifecycle.node_pool"
+    " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION lifecycle.wait()";
 
 class DatabaseFaults : public ServerFaults {
  protected:
@@ -212,13 +195,12 @@ TEST_F(DatabaseFaults, LocksThatComeAndGo) {
 TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
   Start(OwnDatabase());
   std::jthread caller;
-  Run({.name = "the standby that COMMIT waits for is away, then PostgreSQL crashes",
+  Run({.name = "COMMIT hangs, then PostgreSQL crashes",
        .inject =
            [&] {
              const TestDatabase& database = muster_->database();
-             LetPoolsWaitForStandby(database);
-             database.Execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-             database.Execute("SELECT pg_reload_conf()");
+             database.Execute(kPoolsWaitAtCommit);
+             Hold("SELECT pg_advisory_xact_lock(7600)");
              // One that was refused meanwhile is asked for again.
              caller = std::jthread([&](const std::stop_token& stop) {
                for (int nodes = 4; !stop.stop_requested(); nodes = nodes == 4 ? 3 : 4) {
@@ -226,21 +208,16 @@ TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
                  std::this_thread::sleep_for(std::chrono::milliseconds(100));
                }
              });
-             absl::Cleanup let_go = [&] {
-               database.Execute("ALTER SYSTEM RESET synchronous_standby_names");
-               database.Execute("SELECT pg_reload_conf()");
-             };
              Until(
                  [&] {
                    return !database
-                               .Query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+                               .Query(
+                                   "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory'")
                                .empty();
                  },
                  "a COMMIT that waits");
-             std::move(let_go).Cancel();
-             // For when it is back.
-             database.Execute("ALTER SYSTEM RESET synchronous_standby_names");
              muster_->cluster().Stop(PostgresCluster::StopMode::kImmediate);
+             LetGo();
            },
        .mend =
            [&] {
