@@ -168,8 +168,8 @@ void WatchStarter::BeginResumed(std::shared_ptr<Watcher> watcher) {
 }
 
 void WatchStarter::ResumeLater(Resuming resuming) {
-  const uint64_t turn = resuming.watcher->options().turn;
-  if (!resumes_.Add(turn, std::move(resuming))) resuming.watcher->End(Stopping());
+  const std::shared_ptr<Watcher> watcher = resuming.watcher;
+  if (!resumes_.Add(watcher->options().turn, std::move(resuming))) watcher->End(Stopping());
 }
 
 void WatchStarter::Resume(Resuming& resuming) {
