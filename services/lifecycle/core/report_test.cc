@@ -226,7 +226,6 @@ TEST(ReportNode, ACordonIsSeenWhileItIsToldTo) {
   const auto cordon = [&](OrderNode::Verb verb) {
     sim.Must(OrderNode{.name = NodeName(kSimPool, "g100"), .verb = verb});
   };
-  using O = ReportNode::Observation;
   EXPECT_FALSE(sim.Report("g100", O::kCordoned).ok());
   cordon(OrderNode::Verb::kCordon);
   EXPECT_EQ(sim.node("g100")->observed.cordon_time, kNever);
