@@ -120,10 +120,12 @@ Ranked Rank(const State& state, const std::string& zone,
     Spare spare{-1, 1};
     if (OfferOf(state, zone, request.instance_type, request.compute_class) == Offer::kOffered) {
       const auto [stock, created] = stocks.try_emplace(request.instance_type);
-      if (created)
-        stock->second = {&inventory, KeptGangs(state, key, keeps_after),
-                         CountReclaimable(inventory, BlockingAffinities(state, key, keeps_after)),
-                         CountToBeHad(inventory)};
+      if (created) {
+        std::vector<KeptGang> kept = KeptGangs(state, key, keeps_after);
+        const int64_t reclaimable =
+            CountReclaimable(inventory, BlockingAffinities(state, key, kept, keeps_after));
+        stock->second = {&inventory, std::move(kept), reclaimable, CountToBeHad(inventory)};
+      }
       placement = Take(stock->second, request, spare);
     }
     placement.in_service = inventory.in_service();

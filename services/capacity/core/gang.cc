@@ -250,13 +250,13 @@ std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
 }
 
 std::vector<Affinity> BlockingAffinities(const State& state, const InventoryKey& key,
+                                         const std::vector<KeptGang>& kept,
                                          absl::Time keeps_after) {
   std::vector<Affinity> blocking;
   const Inventory* inventory = state.FindInventory(key);
   if (inventory == nullptr || inventory->counts().reclaimable == 0) return blocking;
   if (OfferOf(state, key.first, key.second, ComputeClass::kDefault) != Offer::kOffered)
     return blocking;
-  const std::vector<KeptGang> kept = KeptGangs(state, key, keeps_after);
   for (const auto& [selector, line] : inventory->queue().lines()) {
     if (!selector.gang) continue;
     const bool blocks = std::any_of(line.begin(), line.end(), [&](const auto& waiting) {
