@@ -42,6 +42,15 @@ class RolloutTest : public CommandsTest {
     made.mutable_reconfiguration()->set_rebooted_nodes(rebooted);
     return made;
   }
+  // What configuration says where the NodePool's status is as it was before.
+  configuration::v1::PoolConfiguration PromoteUnseen() {
+    api_.pools = {In(lifecycle::v1::Reconfiguration::STATE_DONE, 3, 0)};
+    configuration::v1::PoolConfiguration decided;
+    decided.set_name("poolConfigurations/" + api_.pools[0]->uid());
+    decided.set_active("np-new");
+    api_.items[Kind::kConfiguration] = {decided};
+    return decided;
+  }
   // NodeReconfigurationRequired, which is the last condition of the reference's pool.
   static void Say(lifecycle::v1::NodePool& pool, const std::string& reason,
                   const std::string& message) {
@@ -242,15 +251,10 @@ TEST_F(RolloutTest, AnUndoByNumberIsSaidAgainByTheProfile) {
 
 // Right after a promotion the NodePool's status is as it was before.
 TEST_F(RolloutTest, StatusWaitsForWhatConfigurationHasDecided) {
-  const auto old = In(lifecycle::v1::Reconfiguration::STATE_DONE, 3, 0);
-  api_.pools = {old};
-  configuration::v1::PoolConfiguration decided;
-  decided.set_name("poolConfigurations/" + old.uid());
-  decided.set_active("np-new");
-  api_.items[Kind::kConfiguration] = {decided};
+  configuration::v1::PoolConfiguration decided = PromoteUnseen();
   EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kFailed);
   EXPECT_EQ(out(), "Waiting for nodepool/train to take up its configuration...\n");
-  decided.set_active(old.status().node_profile());
+  decided.set_active(api_.pools[0]->status().node_profile());
   decided.mutable_waiting()->set_node_profile("np-new");
   api_.items[Kind::kConfiguration] = {decided};
   EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kFailed);
@@ -261,12 +265,7 @@ TEST_F(RolloutTest, StatusWaitsForWhatConfigurationHasDecided) {
 
 // Only for a moment nobody says what was decided: that is no end.
 TEST_F(RolloutTest, StatusAsksConfigurationAgainWhereItDoesNotAnswer) {
-  const auto old = In(lifecycle::v1::Reconfiguration::STATE_DONE, 3, 0);
-  api_.pools = {old};
-  configuration::v1::PoolConfiguration decided;
-  decided.set_name("poolConfigurations/" + old.uid());
-  decided.set_active("np-new");
-  api_.items[Kind::kConfiguration] = {decided};
+  PromoteUnseen();
   api_.before_get = [&] {
     api_.refusal_of_reads =
         api_.gets == 1 ? FromServer(absl::UnavailableError("restarts")) : absl::OkStatus();
