@@ -1,7 +1,6 @@
 #include "services/rpc/dispatch.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +12,8 @@
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/rpc/call_line.h"
+#include "services/rpc/limits.h"
+#include "services/rpc/line_pace.h"
 #include "services/rpc/status.h"
 #include "services/trace/rpc_span.h"
 
@@ -26,17 +27,10 @@ struct Next {
 };
 thread_local Next t_next;
 
-// Lets kMaxFailureLinesPerSecond lines through each second and counts the rest. nullopt: write no
-// line; else the number of lines that were left out since the last.
-std::optional<int64_t> AdmitFailureLine(absl::Time now) {
-  static std::atomic<int64_t> second = 0;
-  static std::atomic<int> lines = 0;
-  static std::atomic<int64_t> silent = 0;
-  const int64_t this_second = absl::ToUnixSeconds(now);
-  if (second.exchange(this_second) != this_second) lines = 0;
-  if (lines.fetch_add(1) < kMaxFailureLinesPerSecond) return silent.exchange(0);
-  silent.fetch_add(1);
-  return std::nullopt;
+// Of the lines that tell of failed calls; other calls' lines have no bound.
+LinePace& FailureLines() {
+  static LinePace pace(kMaxFailureLinesPerSecond);
+  return pace;
 }
 
 // A refusal in the form of reflection's own error message: gRPC does not let us end the calls of
@@ -98,7 +92,7 @@ class StandardInterceptor final : public grpc::experimental::Interceptor {
     refusal_ = place.ok() ? guard_.AdmitWithAnyRole(*caller, standard_.name) : place.status();
     if (place.ok()) place_ = *std::move(place);
     if (refusal_.ok()) return;
-    if (const auto silent = AdmitFailureLine(absl::Now())) {
+    if (const auto silent = FailureLines().Admit()) {
       log::Info("call refused", {{"method", standard_.name},
                                  {"principal", caller->principal},
                                  {"error", refusal_.message()},
@@ -208,7 +202,7 @@ void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::str
   if (request_ != nullptr && IsOnlyTried(*request_)) kind = CallKind::kRead;
   const log::Level level = hidden ? log::Level::kInfo : LevelOf(kind, code);
   if (!log::Enabled(level)) return;
-  const std::optional<int64_t> silent = code == grpc::StatusCode::OK ? 0 : AdmitFailureLine(now);
+  const std::optional<int64_t> silent = code == grpc::StatusCode::OK ? 0 : FailureLines().Admit();
   if (!silent) return;
   std::vector<log::Field> fields = {{"method", method_name()},
                                     {"code", CodeName(code)},

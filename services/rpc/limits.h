@@ -96,7 +96,8 @@ inline constexpr size_t kMaxRequestIdBytes = 128;
 // Of the header `x-muster-reason`; what is longer is cut off.
 inline constexpr size_t kMaxReasonBytes = 256;
 
-// Access log lines of failed calls a second; more are counted, and told with the next line.
+// Access log lines of failed calls a second, and as many at once; more are counted, and told with
+// the next line.
 inline constexpr int kMaxFailureLinesPerSecond = 100;
 
 // How many names of a batch the log line of a call tells; it tells the number of all.
