@@ -104,8 +104,7 @@ int Run(const std::vector<std::string>& rows) {
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster) {
-  grpc::ChannelArguments own;
+std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster, grpc::ChannelArguments own) {
   own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(
       muster.address(),

@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "tests/hostile/target.h"
 #include "tests/testing/raw_call.h"
+#include "tests/testing/small_window.h"
 
 namespace muster::testing {
 namespace {
@@ -103,7 +104,7 @@ void ReadTooLate(Target& target) {
     grpc::ClientContext context = {};
     std::unique_ptr<grpc::ClientReader<WatchCapacityResponse>> reader = {};
   };
-  const auto stub = CapacityService::NewStub(target.muster().channel());
+  const auto stub = CapacityService::NewStub(OwnChannel(target.muster(), SmallWindow()));
   capacity::v1::WatchCapacityRequest request;
   request.mutable_start()->set_bundle(true);
   std::vector<Late> watches(kLate);

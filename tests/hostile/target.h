@@ -1,5 +1,7 @@
 #pragma once
 
+#include <grpcpp/support/channel_arguments.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -80,8 +82,9 @@ void RegisterMachines(const MiniMuster& muster, int begin, int count, int slot);
 
 // A channel with a connection of its own: on one that it shared with an attack a call would wait
 // behind the attack's bytes, and would not notice a dead listener. With tls it shows the
-// certificate `ci`.
-std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster);
+// certificate `ci`. `own`: further arguments.
+std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster,
+                                          grpc::ChannelArguments own = {});
 
 // `call(i)` for each i below `count`, all at once; returns when all are done.
 void AtOnce(int count, const std::function<void(int)>& call);

@@ -15,6 +15,7 @@
 #include "services/rpc/status.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/small_window.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::testing {
@@ -76,10 +77,7 @@ class QuotaWatch {
  private:
   // One that holds little of what nobody reads.
   static std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 65'536);
-    return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+    return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), SmallWindow());
   }
 
   const std::unique_ptr<qv1::QuotaService::Stub> stub_;

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/testing/small_window.h"
 
 namespace muster::testing {
 namespace {
@@ -78,11 +79,8 @@ TEST_F(ServerFaults, APeerThatIsAway) {
 // It hangs, or is kept from its connection: nobody notices but who looks how old its snapshot is.
 TEST_F(ServerFaults, AWatchThatIsNotRead) {
   Start(Calm());
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1'024);  // takes no more unasked
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  const auto channel =
-      grpc::CreateCustomChannel(muster_->address(), grpc::InsecureChannelCredentials(), arguments);
+  const auto channel = grpc::CreateCustomChannel(muster_->address(),
+                                                 grpc::InsecureChannelCredentials(), SmallWindow());
   const auto stub = capacity::v1::CapacityService::NewStub(channel);
   std::unique_ptr<grpc::ClientContext> context;
   std::unique_ptr<grpc::ClientReader<capacity::v1::WatchCapacityResponse>> reader;
