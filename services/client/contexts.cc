@@ -172,8 +172,11 @@ std::string ConfigPath(const Environment& environment) {
 }
 
 absl::StatusOr<Contexts> ReadContexts(const std::string& path) {
-  std::error_code ignored;
-  if (path.empty() || !std::filesystem::exists(path, ignored)) return Contexts();
+  // Only of one that is known not to be there: where it may not be looked for, as in a folder that
+  // may not be entered, another server would be called than the one that it names.
+  std::error_code unknown;
+  if (path.empty() || (!std::filesystem::exists(path, unknown) && !unknown)) return Contexts();
+  if (unknown) return absl::InvalidArgumentError(absl::StrCat(path, ": ", unknown.message()));
   const std::optional<std::string> text = ReadFile(path);
   if (!text) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
   absl::StatusOr<Contexts> contexts = ReadText(path, *text);

@@ -53,8 +53,8 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 // such place.
 std::string ConfigPath(const Environment& environment);
 
-// Reads the file; without one there are none. INVALID_ARGUMENT names file and line. Relative paths
-// in it are relative to its folder.
+// Reads the file; without one there are none. INVALID_ARGUMENT names file and line, or says why it
+// cannot be read. Relative paths in it are relative to its folder.
 absl::StatusOr<Contexts> ReadContexts(const std::string& path);
 // Replaces the file as a whole, readable by its owner alone. UNAVAILABLE: it cannot be written.
 absl::Status WriteContexts(const std::string& path, const Contexts& contexts);

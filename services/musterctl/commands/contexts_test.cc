@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
@@ -264,6 +265,17 @@ TEST_F(ContextsTest, SaysWhatIsWrongWithTheFile) {
     EXPECT_THAT(err(), HasSubstr(says)) << text;
     EXPECT_THAT(err(), HasSubstr(path_)) << text;
   }
+}
+
+// Root may enter every folder, so here the file cannot be looked for for another reason.
+TEST_F(ContextsTest, AFileThatCannotBeLookedForIsNotTakenForNone) {
+  mkdir(folder_.Path("a").c_str(), 0700);
+  ASSERT_EQ(symlink("config.yaml", path_.c_str()), 0);
+  EXPECT_EQ(RunLine({"auth", "whoami"}), kWrongUse) << "would go to " << options_.server;
+  EXPECT_THAT(err(), HasSubstr(absl::StrCat("error: ", path_, ": ")));
+  EXPECT_EQ(RunLine({"config", "set-context", "one", "--server=one:1"}), kFailed);
+  environment_["MUSTER_CONFIG"] = "/dev/null/config.yaml";
+  EXPECT_EQ(ServerOf({}), "127.0.0.1:7600") << "there can be none";
 }
 
 TEST_F(ContextsTest, WithoutAHomeThereAreNone) {
