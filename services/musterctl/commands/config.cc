@@ -102,9 +102,16 @@ absl::Status DeleteContext(Session& session, const std::string& path, client::Co
   if (std::erase_if(contexts.all, [&](const client::Context& each) { return each.name == name; }) ==
       0)
     return NoContext(name, path);
-  if (absl::c_linear_search(SplitContexts(contexts.current), name)) contexts.current.clear();
+  const std::string current = contexts.current;
+  const bool was_current = absl::c_linear_search(SplitContexts(current), name);
+  if (was_current) contexts.current.clear();
   RETURN_IF_ERROR(client::WriteContexts(path, contexts));
   session.env.out << "context " << name << " is deleted\n";
+  if (was_current) {
+    session.env.err << "note: it was " << (current == name ? "the current one" : "one of several")
+                    << "; without a context " << session.line.Get("server")
+                    << " is called, see musterctl config use-context\n";
+  }
   return absl::OkStatus();
 }
 

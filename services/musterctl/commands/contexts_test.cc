@@ -278,6 +278,18 @@ TEST_F(ContextsTest, AFileThatCannotBeLookedForIsNotTakenForNone) {
   EXPECT_EQ(ServerOf({}), "127.0.0.1:7600") << "there can be none";
 }
 
+TEST_F(ContextsTest, DeletingTheCurrentOneTellsWhatIsCalledFromNowOn) {
+  ASSERT_EQ(RunLine({"config", "set-context", "one", "--server=one:1"}), kDone);
+  ASSERT_EQ(RunLine({"config", "set-context", "two", "--server=two:2"}), kDone);
+  EXPECT_EQ(RunLine({"config", "delete-context", "two"}), kDone);
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(RunLine({"config", "delete-context", "one"}), kDone);
+  EXPECT_EQ(out(), "context one is deleted\n");
+  EXPECT_EQ(err(),
+            "note: it was the current one; without a context 127.0.0.1:7600 is called, see "
+            "musterctl config use-context\n");
+}
+
 TEST_F(ContextsTest, WithoutAHomeThereAreNone) {
   environment_.clear();
   EXPECT_EQ(ServerOf({}), "127.0.0.1:7600");
