@@ -16,6 +16,8 @@
 namespace muster::musterctl {
 namespace {
 
+constexpr absl::string_view kHelp = "help";
+
 absl::Status Wrong(absl::string_view text) { return absl::InvalidArgumentError(text); }
 
 const Flag* FindFlag(const Command* command, const std::function<bool(const Flag&)>& fits) {
@@ -58,6 +60,11 @@ std::vector<std::string> FlagNames(const Command* command) {
   if (command == nullptr) return names;
   for (const Flag& flag : command->flags) names.push_back("--" + flag.name);
   return names;
+}
+
+absl::Status UnknownCommand(const std::string& word) {
+  return Wrong(absl::StrCat("unknown command \"", word, "\"", DidYouMean(word, CommandNames()),
+                            "; see musterctl --help"));
 }
 
 absl::Status UnknownFlag(absl::string_view word, const Command* command) {
@@ -245,12 +252,10 @@ absl::StatusOr<CommandLine> ParseArgs(absl::Span<const std::string> args,
                                       const Environment& environment) {
   CommandLine line;
   line.command = FindCommandWord(args);
-  if (line.command == "help") line.command.clear();
+  const bool asks_for_help = line.command == kHelp;
+  if (asks_for_help) line.command.clear();
   const Command* command = FindCommand(line.command);
-  if (!line.command.empty() && command == nullptr) {
-    return Wrong(absl::StrCat("unknown command \"", line.command, "\"",
-                              DidYouMean(line.command, CommandNames()), "; see musterctl --help"));
-  }
+  if (!line.command.empty() && command == nullptr) return UnknownCommand(line.command);
   bool command_seen = false;
   bool only_arguments = false;
   const std::vector<std::string> words = SplitLetters(args, command);
@@ -270,6 +275,9 @@ absl::StatusOr<CommandLine> ParseArgs(absl::Span<const std::string> args,
   }
   if (args.empty() || command == nullptr) {
     line.help = true;
+    if (asks_for_help && !line.arguments.empty()) line.command = line.arguments[0];
+    if (!line.command.empty() && FindCommand(line.command) == nullptr)
+      return UnknownCommand(line.command);
     return line;
   }
   for (const auto& [name, values] : line.flags) line.given.insert(name);

@@ -158,6 +158,13 @@ TEST_F(CommandsTest, HelpNamesEveryCommandAndFlag) {
   }
   EXPECT_EQ(RunLine({}), kWrongUse);
   EXPECT_EQ(RunLine({"version"}), kDone);
+  // As git, kubectl and others have it.
+  EXPECT_EQ(RunLine({"help", "rollout", "status"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("Usage: musterctl rollout status|"));
+  EXPECT_EQ(RunLine({"help", "gte"}), kWrongUse);
+  EXPECT_THAT(err(), HasSubstr("unknown command \"gte\"; did you mean get?"));
+  EXPECT_EQ(RunLine({"help"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\nCommands:\n"));
 }
 
 TEST_F(CommandsTest, GetPrintsTablesAndNames) {
