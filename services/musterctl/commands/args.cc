@@ -229,7 +229,8 @@ const std::vector<Flag>& GlobalFlags() {
        .value = "NAME[,NAME]",
        .meaning = "What to call by: of those that musterctl config keeps; several are cells, read "
                   "as one. What flags say counts more. Default: the current one.",
-       .variable = "MUSTER_CONTEXT"},
+       .variable = "MUSTER_CONTEXT",
+       .is_never_empty = true},
       {.name = "reason",
        .value = "TEXT",
        .meaning = "Why, for the history of what is changed; up to 256 printable ASCII characters.",

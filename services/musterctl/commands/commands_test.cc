@@ -95,6 +95,10 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"delete", "np/a", "--request-id="}, "--request-id: is empty"},
       {{"get", "np", "--at="}, "--at: is empty"},
       {{"events", "--since="}, "--since: is empty"},
+      {{"events", "--for="}, "--for: is empty"},
+      {{"get", "nodes", "--nodepool="}, "--nodepool: is empty"},
+      {{"get", "machines", "--claim", ""}, "--claim: is empty; must be UID, or not given"},
+      {{"delete", "np", "--all", "--context="}, "--context: is empty; must be NAME[,NAME], or"},
       {{"promote", "nodepool/a", ""},
        "promote: POOL_UID [PROFILE] or nodepool NAME [PROFILE]; "
        "PROFILE is empty"},

@@ -10,7 +10,8 @@ namespace {
 Flag OfMachines(std::string name, std::string value, const std::string& which) {
   return {.name = std::move(name),
           .value = std::move(value),
-          .meaning = "Only machines " + which + "."};
+          .meaning = "Only machines " + which + ".",
+          .is_never_empty = true};
 }
 
 constexpr char kGetDetails[] =
@@ -60,7 +61,8 @@ Command GetCommand() {
            .is_never_empty = true},
           {.name = "nodepool",
            .value = "NAME",
-           .meaning = "Only Nodes or events of this NodePool."},
+           .meaning = "Only Nodes or events of this NodePool.",
+           .is_never_empty = true},
           OfMachines("zone", "ZONE", "in this zone"),
           OfMachines("instance-type", "TYPE", "of this instance type"),
           OfMachines("state", "STATE", "in this state: free, held, reclaiming, in_repair, retired"),
@@ -97,7 +99,10 @@ Command EventsCommand() {
           "events --for nodepool/train --types Warning --since 1h\n"
           "events -w",
       .flags = {
-          {.name = "for", .value = "KIND/NAME", .meaning = "Only those about this."},
+          {.name = "for",
+           .value = "KIND/NAME",
+           .meaning = "Only those about this.",
+           .is_never_empty = true},
           {.name = "types", .value = "TYPE[,TYPE]", .meaning = "Only Normal or only Warning ones."},
           {.name = "since",
            .value = "WHEN",
