@@ -51,8 +51,9 @@ std::string Quoted(const std::string& text) {
 }
 
 absl::StatusOr<std::string> NewFile(Session& session, const std::string& text) {
-  const auto folder = session.env.environment ? session.env.environment("TMPDIR") : std::nullopt;
-  std::string path = absl::StrCat(folder.value_or("/tmp"), "/musterctl-edit-XXXXXX.yaml");
+  const std::string folder =
+      session.env.environment ? session.env.environment("TMPDIR").value_or("") : "";
+  std::string path = absl::StrCat(folder.empty() ? "/tmp" : folder, "/musterctl-edit-XXXXXX.yaml");
   const int file = mkstemps(path.data(), 5);
   if (file < 0) return absl::UnavailableError(absl::StrCat(path, ": cannot be made"));
   close(file);

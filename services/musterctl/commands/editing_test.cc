@@ -75,6 +75,9 @@ TEST_F(EditingTest, EditSendsWhatWasChangedUnderTheEtag) {
   EXPECT_EQ(out(), "Edit cancelled, no changes made.\n");
   EXPECT_THAT(commands_.back(), StartsWith("other '"));
   EXPECT_EQ(api_.resources.size(), 1u);
+  environment_["TMPDIR"] = "";
+  EXPECT_EQ(RunLine({"edit", "np", "example-nodepool"}), kDone) << err();
+  EXPECT_THAT(file_, StartsWith("/tmp/musterctl-edit-")) << "as where it is not set";
 }
 
 // As on a disk that is full. Until the end of its life, no file can be written to.
