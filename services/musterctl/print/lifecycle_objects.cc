@@ -194,6 +194,7 @@ json NodeSpec(const lifecycle::v1::Node& node) {
                {"nodeProfile", desired.node_profile()},
                {"phase", PhaseWord(desired.phase())},
                {"taints", Taints(desired.taints())}};
+  PutTime(spec, "cordonTime", desired.cordon_time());
   PutTime(spec, "drainTime", desired.drain_time());
   PutTime(spec, "drainDeadline", desired.drain_deadline());
   if (desired.force_drain()) spec["forceDrain"] = true;

@@ -135,6 +135,7 @@ TEST(DescribeTest, ANode) {
   node.set_name(ReferencePool().name() + "/nodes/g8fd930");
   node.set_state(lifecycle::v1::Node::STATE_PRODUCTION);
   node.mutable_desired()->set_phase(lifecycle::v1::NodeDesired::PHASE_RUNNING);
+  *node.mutable_desired()->mutable_cordon_time() = TimestampOf("2025-06-09T14:55:00Z");
   (*node.mutable_desired()->mutable_labels())["b"] = "2";
   (*node.mutable_desired()->mutable_labels())["a"] = "1";
   const std::string text = DescribeNode(node, {}, kNow);
