@@ -54,6 +54,7 @@ struct RolloutProgress {
   std::string line = {};
   bool is_over = false;
   absl::Status end = {};
+  bool is_known = true;  // false: the server is away
 };
 
 // The event of a NodePool whose instance type does not exist.
@@ -153,7 +154,9 @@ RolloutProgress ProgressOf(const NodePool& pool, const ResourceId& id) {
   }
 }
 
-constexpr char kAway[] = "the server is away, trying again";
+RolloutProgress Unknown() {
+  return {.line = "the server is away, trying again", .is_known = false};
+}
 
 // Whether configuration has decided what the NodePool's status does not show yet, as right after a
 // promotion. Whoever may not read it goes by the status. nullopt: it does not answer now.
@@ -172,7 +175,7 @@ RolloutProgress ProgressOf(Session& session, const NodePool& pool, const Resourc
   const std::optional<bool> is_behind = progress.is_over
                                             ? IsBehindConfiguration(session, pool)
                                             : pool.status().has_waiting_node_configuration();
-  if (!is_behind) return {.line = kAway};
+  if (!is_behind) return Unknown();
   if (!*is_behind) return progress;
   if (const std::string why = WhyNoneIsTakenUp(pool); !why.empty()) return TakesUpNone(id, why);
   if (!progress.is_over) return progress;
@@ -201,8 +204,13 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Duratio
     }
     const bool away = PassesBy(pool.status());
     if (!pool.ok() && !(away && !last.empty())) return pool.status();
-    const RolloutProgress progress =
-        pool.ok() ? ProgressOf(session, *pool, id) : RolloutProgress{.line = kAway};
+    const RolloutProgress progress = pool.ok() ? ProgressOf(session, *pool, id) : Unknown();
+    if (once && !progress.is_known) {
+      return absl::UnavailableError(
+          absl::StrCat(Label(id),
+                       ": configuration does not answer, so it is not known whether "
+                       "the rollout is over"));
+    }
     if (progress.line != last && !progress.line.empty())
       session.env.out << Printable(progress.line) << std::endl;
     last = progress.line;

@@ -274,6 +274,13 @@ TEST_F(RolloutTest, StatusAsksConfigurationAgainWhereItDoesNotAnswer) {
   EXPECT_EQ(out(),
             "the server is away, trying again\n"
             "Waiting for nodepool/train to take up its configuration...\n");
+  // Who looks once cannot wait for it.
+  api_.before_get = [] {};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--watch=false"}), kDone) << err();
+  api_.refusal_of_reads = FromServer(absl::UnavailableError("restarts"));
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--watch=false"}), kFailed);
+  EXPECT_EQ(out(), "");
+  EXPECT_THAT(err(), HasSubstr("nodepool/train: configuration does not answer"));
   // Who may not read it is told by the status.
   api_.before_get = [] {};
   api_.refusal_of_reads = FromServer(absl::PermissionDeniedError("not you"));
