@@ -10,6 +10,7 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/editing.h"
+#include "services/musterctl/commands/for_each.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/preview.h"
 
@@ -58,6 +59,14 @@ absl::StatusOr<Applied> ApplyOne(Session& session, const Manifest& manifest, Wri
   return session.api.Apply(manifest.resource, mode);
 }
 
+// Of the manifests behind `last`, one of them, in the order in which they are sent.
+std::vector<std::string> LabelsAfter(const std::vector<Manifest>& manifests, const Manifest& last) {
+  std::vector<std::string> labels;
+  for (const Manifest* each = &last + 1; each != manifests.data() + manifests.size(); ++each)
+    labels.push_back(each->label);
+  return labels;
+}
+
 }  // namespace
 
 absl::Status AtManifest(const absl::Status& status, const Manifest& manifest) {
@@ -78,7 +87,10 @@ absl::Status Apply(Session& session) {
     for (const std::string& note : manifest.notes)
       session.env.err << "note: " << manifest.place << ": " << note << "\n";
     const absl::StatusOr<Applied> applied = ApplyOne(session, manifest, mode);
-    if (!applied.ok()) return WhyNot(session, manifest, applied.status());
+    if (!applied.ok()) {
+      TellLeft(session, LabelsAfter(manifests, manifest));
+      return WhyNot(session, manifest, applied.status());
+    }
     session.env.out << manifest.label << " " << OutcomeWord(applied->outcome, mode.dry_run)
                     << (applied->detail.empty() ? "" : absl::StrCat(" (", applied->detail, ")"))
                     << std::endl;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -8,9 +11,13 @@
 
 namespace muster::musterctl {
 
+// Says which of a line's resources were not tried, because of an error of one before them.
+void TellLeft(Session& session, std::vector<std::string> left);
+
 // Calls `what` for each resource, each as an order of its own (Session::order, Api::BeginOrder).
-// Goes on after an error unless no server answers, the caller is not authenticated, or it is wrong
-// use. All errors but the last are printed, the last is returned.
+// Goes on after an error unless no server answers, the caller is not authenticated (those that are
+// left are named then), or it is wrong use. All errors but the last are printed, the last is
+// returned.
 absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
                      absl::FunctionRef<absl::Status(const ResourceId&)> what);
 

@@ -227,7 +227,7 @@ absl::Status ListWhole(Session& session, const Query& query) {
   std::vector<Item> all;
   absl::Status where;
   std::vector<ResourceId> lists;
-  for (const Kind kind : query.asked.kinds) lists.push_back({kind, query.pool});
+  for (const Kind kind : query.asked.kinds) lists.push_back({kind, ""});
   absl::Status status = ForEach(session, lists, [&](const ResourceId& list) {
     return ListKind(session, query, list.kind, all, where);
   });

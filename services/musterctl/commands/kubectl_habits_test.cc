@@ -73,6 +73,30 @@ TEST_F(KubectlHabitsTest, SeveralNamesOfOneKindOrOfSeveral) {
   EXPECT_EQ(err(), "error: away\n");
 }
 
+// kubectl tries all: who is used to that is told which were not.
+TEST_F(KubectlHabitsTest, WhatIsLeftWhereTheServerGoesAwayIsNamed) {
+  const std::string whole = absl::StrCat(kCluster, "/nodePools/train");
+  api_.pools = {Pool("eval", 1), absl::UnavailableError("away")};
+  EXPECT_EQ(RunLine({"rollout", "undo", "np/eval", "np/a", "np/b", whole}), kFailed);
+  EXPECT_THAT(out(), StartsWith("nodepool/eval rolled back"));
+  EXPECT_THAT(err(),
+              HasSubstr(absl::StrCat("note: not tried: nodepool/b, nodepool/", whole, "\n")));
+  EXPECT_THAT(err(), HasSubstr("error: away\n"));
+  api_.refusals_of_lists = {{Kind::kQuota, absl::UnavailableError("away")}};
+  EXPECT_EQ(RunLine({"get", "np,quotas,zones", "-o", "name"}), kFailed);
+  EXPECT_THAT(err(), StartsWith("note: not tried: zones\n"));
+}
+
+TEST_F(KubectlHabitsTest, WhatIsLeftOfAnApplyIsNamed) {
+  const std::string all =
+      absl::StrCat(kTrainManifest, "---\n", absl::StrReplaceAll(kTrainManifest, {{"train", "b"}}),
+                   "---\n", absl::StrReplaceAll(kTrainManifest, {{"train", "c"}}));
+  api_.apply_answers = {[] { return absl::OkStatus(); }, [] { return BadField("spec.x", "no"); }};
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, all), kFailed);
+  EXPECT_THAT(out(), StartsWith("nodepool/train "));
+  EXPECT_THAT(err(), StartsWith("note: not tried: nodepool/c\nerror: nodepool/b "));
+}
+
 TEST_F(KubectlHabitsTest, OfSeveralKindsTheOthersAreShownWhereOneIsRefused) {
   api_.refusals_of_lists = {{Kind::kQuota, absl::PermissionDeniedError("not for you")}};
   EXPECT_EQ(RunLine({"get", "quotas,np", "-o", "name"}), kFailed);
