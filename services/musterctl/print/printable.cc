@@ -1,11 +1,27 @@
 #include "services/musterctl/print/printable.h"
 
+#include <array>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace muster::musterctl {
 namespace {
 
 constexpr unsigned char kC1Lead = 0xC2;
+
+// Turn the direction of what follows them in the line, be it of another cell.
+constexpr std::array<std::pair<absl::string_view, absl::string_view>, 9> kTurns = {
+    {{"\xe2\x80\xaa", "\\u202a"},
+     {"\xe2\x80\xab", "\\u202b"},
+     {"\xe2\x80\xac", "\\u202c"},
+     {"\xe2\x80\xad", "\\u202d"},
+     {"\xe2\x80\xae", "\\u202e"},
+     {"\xe2\x81\xa6", "\\u2066"},
+     {"\xe2\x81\xa7", "\\u2067"},
+     {"\xe2\x81\xa8", "\\u2068"},
+     {"\xe2\x81\xa9", "\\u2069"}}};
 
 bool IsControl(unsigned char byte) { return byte < 0x20 || byte == 0x7F; }
 bool IsC1Tail(unsigned char byte) { return byte >= 0x80 && byte <= 0x9F; }
@@ -40,7 +56,7 @@ std::string Printable(absl::string_view text) {
   bool lead = false;
   for (const char c : text) AppendByte(static_cast<unsigned char>(c), false, lead, out);
   if (lead) out += static_cast<char>(kC1Lead);
-  return out;
+  return absl::StrReplaceAll(out, kTurns);
 }
 
 PrintableBuffer::int_type PrintableBuffer::overflow(int_type byte) {

@@ -11,12 +11,12 @@
 // of a table.
 namespace muster::musterctl {
 
-// The text with every control character (C0, DEL, C1; also newlines) as `\uNNNN`. JSON has the same
-// escapes, so JSON stays valid.
+// The text with every control character (C0, DEL, C1; also newlines, and those that turn the
+// direction of text) as `\uNNNN`. JSON has the same escapes, so JSON stays valid.
 std::string Printable(absl::string_view text);
 
-// Passes on what is written to it with control characters, except newlines and tabs, escaped as by
-// Printable: whatever a command prints is harmless on a terminal.
+// Passes on what is written to it with the control characters C0, DEL and C1, except newlines and
+// tabs, escaped as by Printable: whatever a command prints is harmless on a terminal.
 //
 //   PrintableBuffer buffer(std::cout);
 //   std::ostream out(&buffer);

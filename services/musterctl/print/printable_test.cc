@@ -16,6 +16,13 @@ TEST(Printable, NoControlCharacterIsLeft) {
             "g\xc3\xbcnstig \xc2\xa7 \xe2\x9c\x93");
 }
 
+// What stands behind them in the line would read backwards.
+TEST(Printable, NothingTurnsTheDirectionOfText) {
+  EXPECT_EQ(Printable("a\xe2\x80\xae gnp\xe2\x81\xa9"), "a\\u202e gnp\\u2069");
+  EXPECT_EQ(Printable("\xd7\xa9\xd7\x9c\xe2\x80\x8f"), "\xd7\xa9\xd7\x9c\xe2\x80\x8f")
+      << "marks do not";
+}
+
 TEST(Printable, AStreamKeepsItsLines) {
   std::ostringstream out;
   PrintableBuffer buffer(out);

@@ -139,6 +139,7 @@ TEST(DescribeTest, ANode) {
   (*node.mutable_desired()->mutable_labels())["b"] = "2";
   (*node.mutable_desired()->mutable_labels())["a"] = "1";
   const std::string text = DescribeNode(node, {}, kNow);
+  EXPECT_THAT(text, HasSubstr("  Cordon Time:               2025-06-09T14:55:00Z\n"));
   EXPECT_THAT(
       text, HasSubstr("Name:         g8fd930\nNamespace:\nLabels:       a=1\n              b=2\n"));
   EXPECT_THAT(text, HasSubstr("  State:                     PRODUCTION\n"));
@@ -253,6 +254,20 @@ TEST(TableTest, ColumnsAreMeasuredAndCutByCharacters) {
   };
   EXPECT_EQ(cut(41), absl::StrCat("name   ", arrows, "   z\n")) << "just fits";
   EXPECT_EQ(cut(40), absl::StrCat("name   ", arrows.substr(0, 27 * arrow.size()), "..   z\n"));
+}
+
+TEST(TableTest, WideCharactersTakeTwoColumnsAndMarksNone) {
+  const std::string node = "\xe7\xaf\x80\xe9\xbb\x9e";  // two, of two columns each
+  const std::string cafe = "cafe\xcc\x81";              // with a mark over the e
+  EXPECT_EQ(TablePrinter({"A", "B"}, {.headers = false}).Print({{node, "1"}, {cafe, "2"}}),
+            node + "   1\n" + cafe + "   2\n");
+  std::string nodes;
+  for (int i = 0; i < 10; ++i) nodes += node;
+  const auto cut = [&](size_t width) {
+    return TablePrinter({"A", "B"}, {.headers = false, .width = width}).Print({{"a", nodes}});
+  };
+  EXPECT_EQ(cut(44), absl::StrCat("a   ", nodes, "\n")) << "just fits";
+  EXPECT_EQ(cut(43), absl::StrCat("a   ", nodes.substr(0, 18 * 3), "..\n")) << "none in halves";
 }
 
 bool HasColour(const std::string& cell) {

@@ -10,7 +10,7 @@ namespace muster::musterctl {
 
 struct TableStyle {
   bool headers = true;
-  // Width of lines, in characters, as far as possible: long cells are shortened (`abc..`), except
+  // Width of lines, in columns, as far as possible: long cells are shortened (`abc..`), except
   // those of the first column. 0: no limit.
   size_t width = 0;
   // With escape codes: headers bold, words of trouble red, of waiting yellow, of health green.

@@ -9,6 +9,7 @@
 #include "services/common/condition_names.h"
 #include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/table.h"
+#include "services/musterctl/print/text_width.h"
 
 namespace muster::musterctl {
 namespace {
@@ -65,22 +66,6 @@ constexpr absl::string_view kHealth[] = {reason::kValid,
                                          "PRODUCTION",
                                          "FREE",
                                          "DONE"};
-
-bool BeginsCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
-
-// Code points of UTF-8: as a terminal shows them, each takes one column.
-size_t WidthOf(absl::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), BeginsCharacter));
-}
-
-// The first `width` of them.
-absl::string_view FirstOf(absl::string_view text, size_t width) {
-  size_t end = 0;
-  for (; end < text.size(); ++end) {
-    if (BeginsCharacter(text[end]) && width-- == 0) break;
-  }
-  return text.substr(0, end);
-}
 
 template <size_t N>
 bool IsOneOf(absl::string_view cell, const absl::string_view (&words)[N]) {
