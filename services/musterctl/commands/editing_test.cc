@@ -384,13 +384,14 @@ TEST_F(EditingTest, DiffOfFilesGoesByTheClusterThatAManifestNames) {
   EXPECT_THAT(out(), StartsWith("--- /dev/null\n+++ nodepool/"));
   EXPECT_EQ(err(), "");
   const std::string nowhere = absl::StrReplaceAll(here, {{"c1", "c9"}});
-  EXPECT_EQ(RunLine({"diff", "-f", "-", "--cluster=c1"}, nowhere), kFailed);
+  environment_["MUSTER_CLUSTER"] = "c1";
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, nowhere), kFailed);
   EXPECT_EQ(out(), "");
   EXPECT_THAT(err(), HasSubstr("(standard input: document 1, line 1): "
                                "organizations/acme/clusters/c9 does not exist."));
   const std::string makes =
       "---\n{apiVersion: muster/v1, kind: Cluster, metadata: {name: c9}, spec: {zone: A-1A}}\n";
-  EXPECT_EQ(RunLine({"diff", "-f", "-", "--cluster=c1"}, nowhere + makes), kFailed);
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, nowhere + makes), kFailed);
   EXPECT_EQ(err(), "");
 }
 

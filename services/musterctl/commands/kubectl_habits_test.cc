@@ -184,6 +184,9 @@ TEST_F(KubectlHabitsTest, AllClusters) {
   EXPECT_EQ(std::get<lifecycle::v1::NodePool>(read->back().resource).name(), other.name());
   EXPECT_EQ(RunLine({"delete", "--wait=false", "-f", "-"}, all), kDone) << err();
   EXPECT_EQ(api_.calls.back(), absl::StrCat("delete ", other.name()));
+  // The next line need not say where.
+  EXPECT_EQ(RunLine({"get", "np/train", "-o", "yaml", "--cluster=example"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("cluster: example\n"));
   EXPECT_EQ(RunLine({"get", "np", "-A", "--organization=acme"}), kDone);
   EXPECT_EQ(options_.scope.organization, "acme");
   EXPECT_EQ(options_.scope.cluster, "-");
@@ -295,6 +298,29 @@ TEST_F(KubectlHabitsTest, AClusterThatDoesNotExistIsAnErrorWhereNothingMayBe) {
                          "spec: {zone: A-1A}\n"),
       kFailed);
   EXPECT_EQ(err(), "");
+}
+
+TEST_F(KubectlHabitsTest, AManifestOfAnotherPlaceThanTheFlagsIsRefused) {
+  const std::string pool =
+      "{apiVersion: compute.coreweave.com/v1alpha1, kind: NodePool, metadata: {name: a, "
+      "organization: acme, cluster: prod}, spec: {instanceType: t, targetNodes: 1}}\n";
+  const std::string quota =
+      "{apiVersion: muster/v1, kind: Quota, metadata: {organization: acme}, "
+      "spec: {zone: Z, instanceType: t, limit: 1}}\n";
+  for (const char* verb : {"apply", "delete", "diff"}) {
+    EXPECT_EQ(RunLine({verb, "-f", "-", "--cluster=test"}, pool), kFailed);
+    EXPECT_EQ(err(),
+              "error: standard input: document 1, line 1: nodepool/a: metadata.cluster is "
+              "\"prod\", and --cluster says \"test\"; leave out one of them\n");
+    EXPECT_EQ(RunLine({verb, "-f", "-", "--organization=beta"}, quota), kFailed);
+    EXPECT_THAT(err(), HasSubstr("quota/Z~t~default: metadata.organization is \"acme\", and "));
+  }
+  EXPECT_EQ(RunLine({"apply", "-f", "-", "--cluster=", "--dry-run"}, pool), kFailed);
+  EXPECT_THAT(api_.calls, IsEmpty());
+  EXPECT_EQ(RunLine({"apply", "-f", "-", "--cluster=prod", "--organization=acme"}, pool), kDone);
+  EXPECT_EQ(RunLine({"apply", "-f", "-", "--cluster=test"}, quota), kDone) << "is in no cluster";
+  environment_["MUSTER_CLUSTER"] = "test";
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, pool), kDone) << "what is not said on the line";
 }
 
 // Not that of the scope, which nobody spoke of.

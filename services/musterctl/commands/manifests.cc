@@ -2,7 +2,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -93,6 +96,24 @@ absl::Status CheckPlace(const Manifest& manifest) {
   return NoPlace(absl::StrCat(manifest.place, ": ", manifest.label));
 }
 
+// Refuses a manifest that says another place than the flags of the line: which of them is meant is
+// not known, and `delete -f` of what another cluster's `get` printed would not be of the one said.
+absl::Status CheckSaid(const Session& session, const Manifest& manifest) {
+  const std::optional<Item> item = ItemOf(manifest.resource);
+  if (!item || KindOf(*item) > Kind::kQuota) return absl::OkStatus();
+  const Scope is = ScopeOf(*item);
+  const auto check = [&](const std::string& flag, const std::string& there,
+                         const std::string& said) -> absl::Status {
+    if (!session.line.given.contains(flag) || said == "-" || there == said) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(manifest.place, ": ", manifest.label, ": metadata.", flag, " is \"", there,
+                     "\", and --", flag, " says \"", said, "\"; leave out one of them"));
+  };
+  RETURN_IF_ERROR(check("organization", is.organization, session.scope.organization));
+  if (KindOf(*item) != Kind::kNodePool) return absl::OkStatus();
+  return check("cluster", is.cluster, session.scope.cluster);
+}
+
 }  // namespace
 
 absl::Status NoPlace(absl::string_view what) {
@@ -116,7 +137,10 @@ absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session) {
   }
   if (!faults.empty()) return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
   RETURN_IF_ERROR(CheckEachOnce(manifests));
-  for (const Manifest& manifest : manifests) RETURN_IF_ERROR(CheckPlace(manifest));
+  for (const Manifest& manifest : manifests) {
+    RETURN_IF_ERROR(CheckPlace(manifest));
+    RETURN_IF_ERROR(CheckSaid(session, manifest));
+  }
   SortForSending(manifests);
   return manifests;
 }

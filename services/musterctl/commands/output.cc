@@ -1,6 +1,7 @@
 #include "services/musterctl/commands/output.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <utility>
 
@@ -54,11 +55,19 @@ std::vector<std::string> PlaceOf(const std::string& name) {
   return place;
 }
 
-// As it is printed: of all clusters, or of another than the line's, with the one that it is of.
+// Whether the line itself says of where: the next one, which may take what is printed, need not.
+bool SaysWhere(const CommandLine& line) {
+  return absl::c_any_of(
+      std::initializer_list<const char*>{"all-clusters", "organization", "cluster", "context"},
+      [&](const char* flag) { return line.given.contains(flag); });
+}
+
+// As it is printed: where the line says of which cluster, or it is of another than the line's, with
+// the one that it is of.
 nlohmann::json Shown(const Item& item, const Session& session) {
   nlohmann::json object = ToObject(item);
   const std::string name = NameOf(item);
-  if (session.line.Has("all-clusters") || !IsInScope(KindOf(item), name, session.scope))
+  if (SaysWhere(session.line) || !IsInScope(KindOf(item), name, session.scope))
     AddPlace(name, object);
   return object;
 }

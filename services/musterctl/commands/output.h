@@ -62,7 +62,7 @@ void PrintTable(std::vector<std::string> headers, const std::vector<std::vector<
 absl::StatusOr<bool> ReadWide(const CommandLine& line);
 
 // Adds organization and cluster to the metadata of an object that is in a cluster, so that `apply`
-// puts it there, whatever the command line says.
+// puts it there, whatever its context and environment say.
 void AddPlace(const std::string& name, nlohmann::json& object);
 
 // Prints resources of one kind, one batch after the other. `as_of`: the moment from which ages
