@@ -108,11 +108,33 @@ bool IsWrapper(const std::string& word, const std::string& message) {
          FindField(message, word) == nullptr;
 }
 
+// Where the API has what -o json shows below a word: in a part of the message, or beside that part.
+struct Shown {
+  Kind kind;
+  const char* below;
+  const char* part;  // null: the message itself
+};
+constexpr Shown kShown[] = {{Kind::kNode, "metadata", "desired"},
+                            {Kind::kNode, "spec", "desired"},
+                            {Kind::kNode, "status", "observed"},
+                            {Kind::kNodePool, "status", nullptr}};
+
+// The field `name` that -o json shows below `below`; null: there is none.
+const SchemaField* FindShown(Kind kind, absl::string_view below, absl::string_view name) {
+  const absl::string_view root = RootOf(kind).message;
+  for (const Shown& shown : kShown) {
+    if (shown.kind != kind || below != shown.below) continue;
+    return FindField(shown.part == nullptr ? root : FindField(root, shown.part)->of, name);
+  }
+  return nullptr;
+}
+
 absl::StatusOr<Place> Walk(Kind kind, const std::vector<std::string>& path) {
   Place place{.message = RootOf(kind).message};
   for (size_t i = 0; i < path.size(); ++i) {
     if (i == 0 && IsWrapper(path[0], place.message)) continue;
     const SchemaField* field = FindField(place.message, path[i]);
+    if (field == nullptr && i == 1) field = FindShown(kind, path[0], path[1]);
     if (field == nullptr) {
       const std::string names = absl::StrJoin(
           FieldsOf(place.message), ", ",

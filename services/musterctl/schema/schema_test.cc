@@ -37,6 +37,18 @@ TEST(SchemaTest, ManifestsOfFlatMessagesHaveASpecToo) {
               HasSubstr("- STATE_FREE: In service, nobody"));
 }
 
+// Whoever asks has read them in the output of get or describe.
+TEST(SchemaTest, FieldsAreFoundWhereObjectsShowThem) {
+  EXPECT_THAT(Explained(Kind::kNode, {"spec", "cordoned"}), HasSubstr("FIELD: cordoned <boolean>"));
+  EXPECT_THAT(Explained(Kind::kNode, {"status", "activePods"}), HasSubstr("FIELD: activePods <"));
+  EXPECT_THAT(Explained(Kind::kNode, {"metadata", "labels"}), HasSubstr("FIELD: labels <map["));
+  EXPECT_NE(Explained(Kind::kNode, {"spec", "nodeProfile"}),
+            Explained(Kind::kNode, {"status", "nodeProfile"}));
+  EXPECT_THAT(Explained(Kind::kNodePool, {"status", "reconfiguration", "haltReason"}),
+              HasSubstr("FIELD: haltReason <string>"));
+  EXPECT_FALSE(ExplainFields(Kind::kNode, {"spec", "activePods"}, false).ok());
+}
+
 TEST(SchemaTest, EveryKindHasFieldsAndEveryFieldIsExplained) {
   for (const Kind kind : AllKinds())
     EXPECT_THAT(Explained(kind, {}), HasSubstr("\nFIELDS:\n")) << KindWord(kind);
