@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -250,6 +249,32 @@ absl::Status At(absl::string_view file, absl::string_view text, const Fault& fau
       Place(file, DocumentLines(text).DocumentAt(fault.line), fault.line), ": ", fault.what));
 }
 
+// `0x1f`, `-0b11`, `0o17`.
+bool LooksLikeBits(absl::string_view text) {
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && absl::StrContains("xXoObB", text.substr(1, 1)) &&
+         text.find_first_not_of("0123456789abcdefABCDEF_", 2) == absl::string_view::npos;
+}
+
+// Begins like `2025-06-09`.
+bool LooksLikeTime(absl::string_view text) {
+  const auto take_digits = [&](size_t least, size_t most) {
+    const size_t digits = std::min(text.size(), text.find_first_not_of("0123456789"));
+    if (digits < least) return false;
+    text.remove_prefix(std::min(digits, most));
+    return true;
+  };
+  if (!take_digits(4, 4) || !absl::ConsumePrefix(&text, "-")) return false;
+  if (!take_digits(1, 2) || !absl::ConsumePrefix(&text, "-") || !take_digits(1, 2)) return false;
+  return text.empty() || absl::StrContains("Tt \t", text.substr(0, 1));
+}
+
+// Whether some YAML reader takes it for a number (`1_000`, `12:30:45`, `1e3`, `0x1f`) or a time.
+bool LooksLikeNumber(absl::string_view text) {
+  return text.find_first_not_of("-+0123456789._:eE") == absl::string_view::npos ||
+         LooksLikeBits(text) || LooksLikeTime(text);
+}
+
 }  // namespace
 
 const Value* Value::Find(absl::string_view key) const {
@@ -282,14 +307,6 @@ std::string Value::Describe() const {
 
 std::string Place(absl::string_view file, int document, int line) {
   return absl::StrCat(file, ": document ", document, ", line ", line);
-}
-
-// Whether some YAML reader takes it for a number (`1_000`, `12:30:45`, `1e3`, `0x1f`, `0b11`,
-// `0o17`) or a time (begins like `2025-06-09`).
-bool LooksLikeNumber(const std::string& text) {
-  static const std::regex kAny(
-      "[-+0-9._:eE]*|[-+]?0[xXoObB][0-9a-fA-F_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \\t].*)?");
-  return std::regex_match(text, kAny);
 }
 
 bool ReadsAsString(const std::string& text) {

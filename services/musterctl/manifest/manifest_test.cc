@@ -483,5 +483,22 @@ TEST(MachineSetTest, SetsOfOneFileShareNoMachine) {
   EXPECT_EQ(used.size(), 40'000u);
 }
 
+TEST(DocumentTest, WhatOtherReadersTakeForNumbersOrTimesIsQuoted) {
+  for (const char* text : {"1_000", "12:30:45", "1e3", "-", "...", "0x1f", "+0XA_b", "-0b11",
+                           "0o17", "0x", "2025-06-09", "2025-6-9", "2025-06-09T10:00:00Z",
+                           "2025-06-09 at", "yes", "Off", ".NaN", "~"})
+    EXPECT_FALSE(ReadsAsString(text)) << text;
+  for (const char* text : {"a", "1.33-rc", "0xyz", "1x1f", "2025-06-09x", "20250-06-09x",
+                           "2025-006-09", "2025-06", "0-1x", "g1f2e3d"})
+    EXPECT_TRUE(ReadsAsString(text)) << text;
+}
+
+// As an annotation may be, and a file that is only compared.
+TEST(DocumentTest, AStringMayBeLong) {
+  EXPECT_FALSE(ReadsAsString(std::string(1'000'000, '1')));
+  EXPECT_FALSE(ReadsAsString("2025-06-09 " + std::string(1'000'000, 'x')));
+  EXPECT_TRUE(ReadsAsString(std::string(1'000'000, 'x')));
+}
+
 }  // namespace
 }  // namespace muster::musterctl
