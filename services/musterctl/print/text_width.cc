@@ -1,42 +1,27 @@
 #include "services/musterctl/print/text_width.h"
 
-#include <algorithm>
-#include <cstdint>
+#include <locale.h>
+#include <wchar.h>
 
 namespace muster::musterctl {
 namespace {
 
-struct CodePoints {
-  uint32_t first = 0;
-  uint32_t last = 0;
-};
+// As long as it lives, this thread's C library takes text for UTF-8, whatever LANG says: wcwidth
+// knows widths of those characters only that its locale has.
+class InUtf8 {
+ public:
+  InUtf8() : before_(uselocale(Locale())) {}
+  ~InUtf8() { uselocale(before_); }
+  InUtf8(const InUtf8&) = delete;
+  InUtf8& operator=(const InUtf8&) = delete;
 
-// Of Unicode's EastAsianWidth.txt: the blocks that are wide (W) or fullwidth (F), and pictures.
-constexpr CodePoints kWide[] = {
-    {0x1100, 0x115F},   {0x231A, 0x231B},   {0x2E80, 0x303E},   {0x3041, 0x33FF},
-    {0x3400, 0x4DBF},   {0x4E00, 0xA4CF},   {0xA960, 0xA97C},   {0xAC00, 0xD7A3},
-    {0xF900, 0xFAFF},   {0xFE10, 0xFE19},   {0xFE30, 0xFE6F},   {0xFF01, 0xFF60},
-    {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF},
-    {0x20000, 0x3FFFD},
+ private:
+  static locale_t Locale() {
+    static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return utf8;  // null, where there is none: uselocale leaves all as it is
+  }
+  const locale_t before_;
 };
-// Marks that any script may have over its letters, joiners, variants.
-constexpr CodePoints kNoWidth[] = {
-    {0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF},   {0x200B, 0x200F},
-    {0x202A, 0x202E}, {0x2060, 0x206F}, {0x20D0, 0x20FF},   {0xFE00, 0xFE0F},
-    {0xFE20, 0xFE2F}, {0xFEFF, 0xFEFF}, {0xE0100, 0xE01EF},
-};
-
-template <size_t N>
-bool IsIn(uint32_t point, const CodePoints (&all)[N]) {
-  return std::any_of(all, all + N, [point](const CodePoints& some) {
-    return some.first <= point && point <= some.last;
-  });
-}
-
-size_t ColumnsOf(uint32_t point) {
-  if (IsIn(point, kNoWidth)) return 0;
-  return IsIn(point, kWide) ? 2 : 1;
-}
 
 // One character at the begin of a text.
 struct Character {
@@ -44,24 +29,20 @@ struct Character {
   size_t columns = 0;
 };
 
-bool IsTail(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
-// `text` is not empty. What is no UTF-8 takes a column a character, whatever that is.
+// `text` is not empty. What is no character takes a column a byte.
 Character Next(absl::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  uint32_t point = lead < 0x80   ? lead
-                   : lead < 0xE0 ? lead & 0x1F
-                   : lead < 0xF0 ? lead & 0x0F
-                                 : lead & 0x07;
-  size_t bytes = 1;
-  for (; bytes < text.size() && bytes < 4 && IsTail(text[bytes]); ++bytes)
-    point = point << 6 | (static_cast<unsigned char>(text[bytes]) & 0x3F);
-  return {bytes, ColumnsOf(point)};
+  mbstate_t state = {};
+  wchar_t character = 0;
+  const size_t bytes = mbrtowc(&character, text.data(), text.size(), &state);
+  if (bytes == 0 || bytes > text.size()) return {1, 1};
+  const int columns = wcwidth(character);  // -1: it is not in the tables
+  return {bytes, columns < 0 ? 1 : static_cast<size_t>(columns)};
 }
 
 }  // namespace
 
 size_t WidthOf(absl::string_view text) {
+  const InUtf8 utf8;
   size_t columns = 0;
   while (!text.empty()) {
     const Character next = Next(text);
@@ -72,6 +53,7 @@ size_t WidthOf(absl::string_view text) {
 }
 
 absl::string_view FirstOf(absl::string_view text, size_t width) {
+  const InUtf8 utf8;
   size_t end = 0;
   while (end < text.size()) {
     const Character next = Next(text.substr(end));
