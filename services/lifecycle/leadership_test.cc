@@ -648,6 +648,38 @@ TEST_F(SteadyLead, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
   EXPECT_LT(asks_for(2), asks_for(12));
 }
 
+// Quota falls silent while it hears of one pool after another, and is back for whoever asks next.
+TEST_F(SteadyLead, NobodyGrowsBeforeQuotaHasHeardOfAllPools) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  for (const char* id : {"runs", "runs-too"}) {
+    const std::string pool = Apply(id, 2);
+    Until([&] { return NodesOf(*a_, pool) == 2; });
+  }
+  (void)QuietPlans(*a_);
+  a_->StopReconciling();
+  Until([&] { return a_->epoch() == 0; });
+  Apply("a-wants-more", 8);
+  peers_.quota.Restore();
+  const grpc::Status too_large(grpc::StatusCode::RESOURCE_EXHAUSTED, "too large a message");
+  peers_.quota.SetNextRefusals(
+      {too_large, too_large, grpc::Status::OK, {grpc::StatusCode::UNAVAILABLE, "away"}});
+  ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
+  const auto heard_of = [&](absl::string_view pool) {
+    const auto decided = peers_.quota.decided();
+    return absl::c_find_if(decided,
+                           [&](const auto& ask) {
+                             return absl::EndsWith(ask.name(),
+                                                   absl::StrCat("/holdings/uid-", pool)) &&
+                                    ask.nodes() > 0;
+                           }) -
+           decided.begin();
+  };
+  Until([&] { return heard_of("a-wants-more") < std::ssize(peers_.quota.decided()); },
+        "the new pool's request");
+  EXPECT_LT(heard_of("runs"), heard_of("a-wants-more"));
+  EXPECT_LT(heard_of("runs-too"), heard_of("a-wants-more"));
+}
+
 // It may have been restored where it stands, and answers whoever asks before it is watched again.
 TEST_F(Leadership, AQuotaWhoseWatchHasEndedIsInDoubtAtOnce) {
   Apply("p", 1);

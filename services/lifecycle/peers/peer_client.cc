@@ -346,16 +346,16 @@ PeerClient::PeerClient(const Peers& peers)
       capacity_(cv1::CapacityService::NewStub(peers.capacity)),
       configuration_(fv1::ConfigurationService::NewStub(peers.configuration)) {}
 
-void PeerClient::Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const {
-  AskBy<Syncs>(passes, timeout);
+bool PeerClient::Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const {
+  return AskBy<Syncs>(passes, timeout);
 }
 
 void PeerClient::Check(absl::Span<PoolPass> passes, absl::Duration timeout) const {
-  AskBy<Checks>(passes, timeout);
+  (void)AskBy<Checks>(passes, timeout);
 }
 
 template <class Calls>
-void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const {
+bool PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const {
   Batch<Calls> batch(passes);
   Latch pending;
   // `step(call, peer, send)`.
@@ -378,9 +378,8 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
     // One pool spoils the whole batch: it must not hold up the others, so each half is asked by
     // itself. Asking twice does no harm.
     const size_t half = passes.size() / 2;
-    AskBy<Calls>(passes.subspan(0, half), timeout);
-    AskBy<Calls>(passes.subspan(half), timeout);
-    return;
+    const bool first = AskBy<Calls>(passes.subspan(0, half), timeout);
+    return AskBy<Calls>(passes.subspan(half), timeout) && first;
   }
   each([&](const auto& call, size_t peer, const auto&) {
     if (!call.sent) return;
@@ -389,6 +388,8 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
     guards_[peer]->Log(ended);
   });
   batch.Distribute();
+  return batch.quota.slots.empty() ||
+         OutcomeOf(batch.quota.status) == PeerBreaker::Outcome::kAnswered;
 }
 
 void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue) {

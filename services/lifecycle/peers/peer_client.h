@@ -57,8 +57,9 @@ class PeerClient {
   std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
 
   // Fills in the `answers` to what is asked; those that hold KnownAnswers (core/snapshot.h) stay.
-  // At most 1,000 passes. Blocks for at most about `timeout`.
-  void Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
+  // At most 1,000 passes. Blocks for at most about `timeout`. False: quota did not answer all that
+  // it was asked, be it by a refusal.
+  bool Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
   // Like Ask, but for what each would answer: nothing is written anywhere. If the leader has asked
   // under a later generation since the pool was read, that is refused (GENERATION_TOO_OLD), as in
   // Ask.
@@ -68,7 +69,7 @@ class PeerClient {
   struct Guard;  // of one service
 
   template <class Calls>
-  void AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const;
+  bool AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const;
 
   const std::shared_ptr<quota::v1::QuotaService::Stub> quota_;
   const std::shared_ptr<capacity::v1::CapacityService::Stub> capacity_;

@@ -216,6 +216,23 @@ TEST_F(PeerClientTest, ARequestThatIsRefusedIsAnswered) {
   }
 }
 
+// What the other half was answered does not speak for it.
+TEST_F(PeerClientTest, HalfABatchThatQuotaDoesNotAnswerIsNotAnswered) {
+  const grpc::Status too_large(grpc::StatusCode::RESOURCE_EXHAUSTED, "too large a message");
+  const grpc::Status away(grpc::StatusCode::UNAVAILABLE, "away");
+  const auto answers = [&](std::deque<grpc::Status> refusals) {
+    peers_.quota.SetNextRefusals(std::move(refusals));
+    std::vector<PoolPass> passes = Passes();
+    return peer_client_.Ask(absl::MakeSpan(passes), kLong);
+  };
+  EXPECT_TRUE(answers({}));
+  EXPECT_TRUE(answers({too_large}));
+  EXPECT_TRUE(answers({too_large, {grpc::StatusCode::INVALID_ARGUMENT, "malformed"}}));
+  EXPECT_FALSE(answers({away}));
+  EXPECT_FALSE(answers({too_large, away}));
+  EXPECT_FALSE(answers({too_large, grpc::Status::OK, away}));
+}
+
 // Some pools have so much in their claims that all of them are too much for one request.
 TEST_F(PeerClientTest, ABatchThatIsTooLargeIsAskedInHalves) {
   peers_.capacity.SetMostClaims(1);

@@ -152,6 +152,7 @@ void Reconciler::Loop() {
     if (!leads) {
       peer_client_->Forget();
       known_claims_.Clear();
+      held_back_.clear();
       restate_schedule_.Done();
       restates_ = true;
       ForgetDue();
@@ -195,12 +196,12 @@ void Reconciler::Restate() {
       pass.demand.configuration.reset();
       asked += pass.demand.holding ? 1 : 0;
     }
-    peer_client_->Ask(absl::MakeSpan(passes), options_.ask_timeout);
+    const bool answered = peer_client_->Ask(absl::MakeSpan(passes), options_.ask_timeout);
     const auto away = absl::c_count_if(passes, [](const PoolPass& pass) {
       return pass.snapshot.answers.holding.state == PeerReply<HoldingFacts>::State::kAway;
     });
-    // To be begun anew later: quota is to hear of most pools before any of them grows.
-    const bool is_away = asked > 0 && static_cast<size_t>(away) == asked;
+    // To be begun anew later. That quota refuses some pools holds up no others.
+    const bool is_away = !answered || (asked > 0 && static_cast<size_t>(away) == asked);
     if (is_away) return restate_schedule_.Failed(SteadyNow());
     if (epoch() == 0) {
       restates_ = true;
@@ -208,6 +209,19 @@ void Reconciler::Restate() {
     }
   }
   restate_schedule_.Done();
+  for (const std::string& pool : std::exchange(held_back_, {})) due_->Add(pool);
+}
+
+void Reconciler::HoldBack(absl::Span<PoolPass> passes) {
+  if (restate_schedule_.IsDone()) return;
+  for (PoolPass& pass : passes) {
+    std::optional<HoldingAsk>& ask = pass.demand.holding;
+    if (!ask || ask->release) continue;
+    ask.reset();
+    pass.snapshot.answers.holding = {.state = PeerReply<HoldingFacts>::State::kAway,
+                                     .error = "It has not heard yet of all that is charged for."};
+    held_back_.insert(pass.snapshot.pool->name);
+  }
 }
 
 std::vector<PoolPass> Reconciler::BeginPasses(const std::vector<std::string>& names) const {
@@ -233,6 +247,7 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
   pace_->Begin(names);
   std::vector<PoolPass> passes = BeginPasses(names);
   if (passes.empty()) return;
+  HoldBack(absl::MakeSpan(passes));
   known_claims_.Lend(absl::MakeSpan(passes));
   watches_->Asking(passes);
   peer_client_->Ask(absl::MakeSpan(passes), options_.ask_timeout);

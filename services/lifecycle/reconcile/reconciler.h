@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -67,8 +68,10 @@ class Reconciler {
   void Loop();
   // Has quota charge all pools for what they were charged for already, before more is asked for
   // any: a quota that was restored to a past would else grant to others what it has forgotten.
-  // While quota is away this is tried again (RestateSchedule), and passes go on.
+  // While quota is away this is tried again (RestateSchedule), and passes go on without it.
   void Restate();
+  // While that is to be tried again: takes what the passes would ask of quota as not answered.
+  void HoldBack(absl::Span<PoolPass> passes);
   void Pass(const std::vector<std::string>& names);
   // Empty, too, when the database's history was replaced since this replica took the lead.
   std::vector<PoolPass> BeginPasses(const std::vector<std::string>& names) const;
@@ -97,6 +100,7 @@ class Reconciler {
   std::shared_ptr<const CatalogueMirror> catalogue_;
   std::atomic<bool> restates_ = true;  // Restate is to be called before the next pass
   RestateSchedule restate_schedule_;   // the thread's alone
+  std::set<std::string> held_back_;    // likewise; pools that quota was not asked for
   KnownClaims known_claims_;           // likewise
   Stopper stopper_;
   std::thread thread_;

@@ -7,7 +7,8 @@ namespace muster::lifecycle {
 
 // When quota is to be told anew what all pools were charged for (Reconciler::Restate). While quota
 // is away, attempts come ever more seldom; but one precedes whatever else is asked of it, probes
-// aside, which ask for no growth (PeerClient), so that nobody grows before quota has heard of all.
+// aside, which ask for no growth (PeerClient), and if that fails, too, nothing else is asked
+// (IsDone), so that nobody grows before quota has heard of all.
 // Times are of a steady clock. Not thread-safe.
 class RestateSchedule {
  public:
@@ -23,6 +24,8 @@ class RestateSchedule {
   bool IsDue(absl::Duration now, bool asks) const {
     return from_ != absl::InfiniteDuration() && (asks || now >= from_);
   }
+  // Quota has heard of all, or nobody doubts that it has: it may be asked for more.
+  bool IsDone() const { return from_ == absl::InfiniteDuration(); }
   // Quota was away.
   void Failed(absl::Duration now) { from_ = now + pauses_.Next(); }
   // It was done, or is another replica's to do.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -64,6 +65,11 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     MutexLock lock(mutex_);
     refusal_ = std::move(refusal);
   }
+  // What the next requests are answered with, one by one; OK: what is decided.
+  void SetNextRefusals(std::deque<grpc::Status> refusals) {
+    MutexLock lock(mutex_);
+    next_refusals_ = std::move(refusals);
+  }
   // What every entry of a request is answered with; OK: what is decided.
   void SetEntryRefusal(absl::Status refusal) {
     MutexLock lock(mutex_);
@@ -85,6 +91,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
       MutexLock lock(mutex_);
       holdings_.clear();
       asked_.clear();
+      decided_.clear();
     }
     feed_.Restore();
   }
@@ -92,6 +99,11 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   std::vector<quota::v1::HoldingRequest> asked() {
     MutexLock lock(mutex_);
     return asked_;
+  }
+  // Those of them that were answered by what is decided.
+  std::vector<quota::v1::HoldingRequest> decided() {
+    MutexLock lock(mutex_);
+    return decided_;
   }
   // Nodes charged, by holding.
   std::map<std::string, int64_t> holdings() {
@@ -104,6 +116,13 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
                                  quota::v1::BatchSyncHoldingsResponse* response) override {
     MutexLock lock(mutex_);
     asked_.insert(asked_.end(), request->holdings().begin(), request->holdings().end());
+    if (!next_refusals_.empty()) {
+      const grpc::Status refusal = std::move(next_refusals_.front());
+      next_refusals_.pop_front();
+      if (!refusal.ok()) return refusal;
+    }
+    if (refusal_.ok())
+      decided_.insert(decided_.end(), request->holdings().begin(), request->holdings().end());
     return Decide(*request, holdings_, *response);
   }
   grpc::Status CheckQuota(grpc::ServerContext*, const quota::v1::CheckQuotaRequest* request,
@@ -167,8 +186,10 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   std::atomic<int> refused_watches_ = 0;
   Mutex mutex_;
   std::vector<quota::v1::HoldingRequest> asked_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<quota::v1::HoldingRequest> decided_ MUSTER_GUARDED_BY(mutex_);
   int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;
   grpc::Status refusal_ MUSTER_GUARDED_BY(mutex_);
+  std::deque<grpc::Status> next_refusals_ MUSTER_GUARDED_BY(mutex_);
   absl::Status entry_refusal_ MUSTER_GUARDED_BY(mutex_);
   int64_t known_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::function<void()> before_check_ MUSTER_GUARDED_BY(mutex_);
