@@ -695,6 +695,18 @@ TEST_F(Leadership, AQuotaWhoseWatchHasEndedIsInDoubtAtOnce) {
   EXPECT_EQ(doubts, 3) << "as the first one ended, and as the next one began";
 }
 
+// Somebody has released it there, so that the pool is to show that it has none.
+TEST_F(Leadership, AConfigurationThatIsGoneMakesItsPoolDue) {
+  Apply("p", 1);
+  Apply("q", 1);
+  DelayQueue due;
+  PeerWatches watches(peers_.channels(), &b_->lane(), &due, [] {});
+  watches.Start();
+  peers_.configuration.TellGone("uid-q");
+  Until([&] { return due.stats().due > 0; }, "what the watch told");
+  EXPECT_THAT(due.Take(10), ::testing::ElementsAre(absl::StrCat(kCluster, "/nodePools/q")));
+}
+
 // What is told of a Quota or Holding concerns the pools on it, whatever its organization is called.
 TEST_F(Leadership, AnOrganizationMayBeCalledAsACollectionIs) {
   DelayQueue due;

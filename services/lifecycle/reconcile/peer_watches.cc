@@ -285,10 +285,11 @@ rpc::Watch::Options PeerWatches::WatchConfigurations() {
         if (IsSnapshotEnd(change)) configuration_filter_.EndSnapshot();
         if (IsOfAnotherHistory(change, *history)) AddAll(state, due_);
         if (!absl::StartsWith(change.key(), kConfigurations)) return;
-        if (!change.has_configuration()) return configuration_filter_.Forget(change.key());
-        if (!configuration_filter_.IsNews(change.key(),
-                                          {change.revision(), change.configuration().generation(),
-                                           PrintOf(change.configuration())})) {
+        if (!change.has_configuration()) {
+          configuration_filter_.Forget(change.key());
+        } else if (!configuration_filter_.IsNews(
+                       change.key(), {change.revision(), change.configuration().generation(),
+                                      PrintOf(change.configuration())})) {
           return;
         }
         const Pool* pool = state.FindPoolByUid(absl::StripPrefix(change.key(), kConfigurations));

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "services/lifecycle/peers/peers.h"
 #include "services/lifecycle/peers/testing/fake_capacity.h"
@@ -17,6 +18,13 @@ namespace muster::lifecycle {
 class FakeConfiguration final : public configuration::v1::ConfigurationService::Service {
  public:
   void Restore() { feed_.Restore(); }
+  // The watches tell that it was deleted.
+  void TellGone(const std::string& pool_uid) {
+    configuration::v1::WatchConfigurationsResponse message;
+    message.set_type(type::v1::WATCH_EVENT_TYPE_DELETED);
+    message.set_key("poolConfigurations/" + pool_uid);
+    feed_.Push(message);
+  }
   grpc::Status BatchSyncPoolConfigurations(
       grpc::ServerContext*, const configuration::v1::BatchSyncPoolConfigurationsRequest* request,
       configuration::v1::BatchSyncPoolConfigurationsResponse* response) override {
