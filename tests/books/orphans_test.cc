@@ -392,6 +392,53 @@ TEST_F(Orphans, ARefusalKeepsWhatComesAfterItUntilTheNextRound) {
   }
 }
 
+// Configuration with one book to read, which answers every request with the same.
+class Unwilling final : public configuration::v1::ConfigurationService::Service {
+ public:
+  explicit Unwilling(grpc::StatusCode code) : code_(code) {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  std::shared_ptr<grpc::Channel> channel() { return server_->InProcessChannel({}); }
+
+  grpc::Status ListPoolConfigurations(
+      grpc::ServerContext*, const configuration::v1::ListPoolConfigurationsRequest*,
+      configuration::v1::ListPoolConfigurationsResponse* response) override {
+    auto* configuration = response->add_configurations();
+    configuration->set_name("poolConfigurations/ghost");
+    configuration->set_generation(1);
+    return grpc::Status::OK;
+  }
+  grpc::Status SyncPoolConfiguration(grpc::ServerContext*,
+                                     const configuration::v1::SyncPoolConfigurationRequest*,
+                                     configuration::v1::PoolConfiguration*) override {
+    return {code_, "not so"};
+  }
+
+ private:
+  const grpc::StatusCode code_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// It breaks no rule: the next round tries again. Nor does whoever stops in the middle of a round.
+TEST_F(Orphans, WhoIsAwayHasRefusedNothing) {
+  const auto violations_with = [&](grpc::StatusCode code) {
+    Unwilling configuration(code);
+    lifecycle::Peers peers = Peers();
+    peers.configuration = configuration.channel();
+    const auto collector = NewCollector({.grace = absl::ZeroDuration()});
+    collector->SetPeers(peers);
+    begin_ = steady_.Now();
+    RoundAt(*collector, absl::Minutes(0));
+    return collector->stats().violations;
+  };
+  EXPECT_EQ(violations_with(grpc::StatusCode::UNAVAILABLE), 0);
+  EXPECT_EQ(violations_with(grpc::StatusCode::DEADLINE_EXCEEDED), 0);
+  EXPECT_EQ(violations_with(grpc::StatusCode::CANCELLED), 0);
+  EXPECT_EQ(violations_with(grpc::StatusCode::FAILED_PRECONDITION), 1);
+}
+
 // The whole of it: the service's own loop, lease and thread.
 TEST_F(Orphans, TheServiceItselfFindsThem) {
   Haunt("ghost", 1);

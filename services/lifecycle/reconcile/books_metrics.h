@@ -26,13 +26,13 @@ class BooksMetrics final : public prometheus::Collectable {
   void Found(const Books& books, const std::vector<BooksMemory::Standing>& standing, bool withheld);
   void Failed();
   void Released(Keeper keeper);
-  // Something was to be released, and could not be.
+  // Something was to be released, and its service refused.
   void NotReleased();
   // Another replica leads.
   void Clear();
 
   // The rounds as audits. Violations: differences that stand, apart from orphans; and orphans that
-  // could not be given back.
+  // a service refused to take back.
   storage::Auditor::Stats stats() const;
   std::vector<prometheus::MetricFamily> Collect() const override;
 

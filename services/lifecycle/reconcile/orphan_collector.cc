@@ -22,6 +22,11 @@ constexpr size_t kMostLogged = 20;
 // Commands of one round that forget events of deleted pools.
 constexpr size_t kMostPieces = 64;
 
+// Whether nobody was there to answer, so that the next round tries again: no rule is broken.
+bool IsAway(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
 }  // namespace
 
 OrphanCollector::OrphanCollector(Options options)
@@ -186,8 +191,8 @@ void OrphanCollector::GiveBack(const Books& books, const std::string& uid) {
   if (status.ok()) {
     log::Warn("gave back what belonged to no pool",
               {{"uid", uid}, {"pool", pool}, {"machines", machines}, {"charged", charged}});
-  } else {
-    metrics_->NotReleased();
+  } else if (!absl::IsCancelled(status)) {  // else it stops
+    if (!IsAway(status)) metrics_->NotReleased();
     log::Warn("what belongs to no pool could not be given back",
               {{"uid", uid}, {"pool", pool}, {"error", status}});
   }
