@@ -204,13 +204,12 @@ StatusOrOutcome Decide(StagedState<State>& staged, const TakeLease& command, abs
   const Lease* before = staged.state().table<Lease>().Find(Lease::kName);
   const bool new_history = before != nullptr && !command.incarnation.empty() &&
                            before->incarnation != command.incarnation;
-  if (before != nullptr && before->holder == command.holder && before->epoch == command.epoch &&
-      !new_history) {
-    return Outcome{};
-  }
-  const bool goes_on = new_history && !command.raised_through.empty() &&
-                       before->holder == command.holder && before->epoch == command.epoch;
-  if (before != nullptr && command.epoch <= before->epoch && !goes_on) {
+  // Its heartbeat may outlast a change of history, so that its epoch stays.
+  const bool is_own =
+      before != nullptr && before->holder == command.holder && before->epoch == command.epoch;
+  if (is_own && !new_history) return Outcome{};
+  const bool goes_on = is_own && !command.raised_through.empty();
+  if (before != nullptr && command.epoch <= before->epoch && !is_own) {
     return error::StaleLeader(command.epoch, before->epoch);
   }
   Lease lease = before == nullptr ? Lease() : *before;

@@ -317,6 +317,18 @@ TEST_F(NewHistoryOfMany, BeginsAnewWithWhoeverComesInBetween) {
   EXPECT_EQ(Raised(), kPools);
 }
 
+// A standby that is promoted takes nobody's lease away.
+TEST_F(NewHistoryOfMany, BeginsUnderTheEpochThatItsHolderHas) {
+  TakeLease command{.holder = "a", .epoch = 1, .incarnation = "promoted"};
+  do {
+    command.raised_through = RaisedThrough(command);
+  } while (!command.raised_through.empty());
+  EXPECT_EQ(Raised(), kPools);
+  EXPECT_EQ(lease().incarnation, "promoted");
+  const TakeLease another{.holder = "b", .epoch = 1, .incarnation = "restored"};
+  EXPECT_EQ(muster::error::ReasonOf(Take(another).status()), "STALE_LEADER");
+}
+
 // The same past once more, an hour later: what was asked in between is lost as well.
 TEST(NewHistory, BeginsHigherThanTheOneBeforeFromTheSamePast) {
   const auto restored = [](absl::Duration later) {
