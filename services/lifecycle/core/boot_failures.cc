@@ -47,6 +47,10 @@ void CountBootFailure(Pool& pool, const Node& node, bool of_profile) {
   if (revision == nullptr) return;
   const int64_t enable_count = revision->enable_count;
   BootFailures& failures = pool.account.boot_failures;
+  // Who still comes up with another profile says nothing of the active one, whose row goes on.
+  const bool is_actives =
+      !failures.machines.empty() && failures.node_profile == pool.status.node_profile;
+  if (is_actives && failures.node_profile != profile) return;
   if (failures.node_profile != profile || failures.enable_count != enable_count) {
     failures = {profile, enable_count, {}};
   }

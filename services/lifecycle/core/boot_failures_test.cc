@@ -35,6 +35,23 @@ TEST(BootFailures, AMachineCountsOnceAndAnotherProfileCountsAnew) {
   EXPECT_THAT(pool.account.boot_failures.machines, ElementsAre("g3"));
 }
 
+// A Node may still come up with what was active before.
+TEST(BootFailures, OfAnotherProfileEndNoRowOfTheActiveOne) {
+  Pool pool = PoolOfTwoRevisions();
+  pool.status.node_profile = "np-2";
+  CountBootFailure(pool, Booting("g1", "np-1"));
+  EXPECT_EQ(pool.account.boot_failures.node_profile, "np-1");
+  CountBootFailure(pool, Booting("g2", "np-2"));
+  CountBootFailure(pool, Booting("g3", "np-1"));
+  EXPECT_EQ(pool.account.boot_failures.node_profile, "np-2");
+  EXPECT_THAT(pool.account.boot_failures.machines, ElementsAre("g2"));
+  CountBootFailure(pool, Booting("g4", "np-2"));
+  EXPECT_THAT(pool.account.boot_failures.machines, ElementsAre("g2", "g4"));
+  pool.status.node_profile = "np-1";
+  CountBootFailure(pool, Booting("g5", "np-1"));
+  EXPECT_EQ(pool.account.boot_failures.node_profile, "np-1");
+}
+
 TEST(BootFailures, AnEnabledRevisionCountsAnew) {
   Pool pool;
   pool.status.revisions = {{.node_profile = "np-1"}};
