@@ -184,6 +184,29 @@ TEST_F(GiveUp, TheRowsKeepTheCountAndNothingIsWrittenMeanwhile) {
   EXPECT_EQ(sim_.revision(), revision);
 }
 
+// A reboot of an ill Node that takes too long says nothing of what it boots: the next one counts.
+TEST_F(GiveUp, TheBootThatCountsIsNoneOfAnIllNode) {
+  sim_.Create(20);
+  ASSERT_TRUE(sim_.Converge());
+  const auto reboot = [&](const std::string& machine) {
+    sim_.Must(OrderNode{.name = NodeName(kSimPool, machine),
+                        .verb = OrderNode::Verb::kReboot,
+                        .reboot = Reboot::kForced});
+    sim_.Pass();
+    ASSERT_EQ(sim_.node(machine)->state, NodeState::kReconfiguring);
+  };
+  ASSERT_TRUE(sim_.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
+  sim_.Pass();
+  Silence();
+  reboot("g100");
+  sim_.Advance(absl::Minutes(1));
+  reboot("g101");
+  sim_.Advance(sim_.policy.boot_deadline);
+  PassAll();
+  EXPECT_EQ(Lost(), 2);
+  EXPECT_THAT(sim_.pool()->account.boot_failures.machines, ::testing::ElementsAre("g101"));
+}
+
 // A clock that comes back from the future: nobody is given up before that time is over.
 TEST_F(GiveUp, ATimeThatIsStillToComeCountsAsNow) {
   Boot(20);

@@ -307,7 +307,8 @@ BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft) {
         IsAsked(*facts.pool.reconfiguration, *node) && !WasIll(*node))
       out.reboots.push_back(node->machine);
     // Many that are late at once tell of a clock or a network, not of what they boot.
-    const bool counts = !std::exchange(draft.account.given_up.boot_counted, true);
+    // What counts for nothing (WasIll) is not the one that counts.
+    const bool counts = !WasIll(*node) && !std::exchange(draft.account.given_up.boot_counted, true);
     draft.Apply(*node, StepNode{node->name, NodeEvent::kBootTimedOut, RemovalCause::kNone, kNever,
                                 "", "it did not come up in time", counts});
   }
