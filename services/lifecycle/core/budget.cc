@@ -15,6 +15,12 @@ namespace {
 
 constexpr char kUnhealthy[] = "unhealthy";
 
+// Whether a Node that is prepared for termination was taken out of service. Who is ended without a
+// drain was never in service, unless it was rebooting, for which it was cordoned by no order.
+bool WasTaken(const Node& node) {
+  return node.desired.drain || (node.desired.cordoned && node.orders.cordon_time == kNever);
+}
+
 int64_t Here(const std::vector<const Node*>& nodes) {
   return std::count_if(nodes.begin(), nodes.end(),
                        [](const Node* node) { return !IsReturnable(node->state); });
@@ -45,8 +51,7 @@ const char* TakenFor(const Node& node) {
     case NodeState::kCordoned:
     case NodeState::kDraining:
     case NodeState::kPreparedForTerminate:
-      // A Node that is ended without a drain was never in service.
-      if (node.state == NodeState::kPreparedForTerminate && !node.desired.drain) return nullptr;
+      if (node.state == NodeState::kPreparedForTerminate && !WasTaken(node)) return nullptr;
       if (node.removal_cause == RemovalCause::kScaleDown) return "scale-down";
       if (node.removal_cause == RemovalCause::kRepair) return "repair";
       if (node.removal_cause == RemovalCause::kReservation) return "reservation";

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "services/lifecycle/core/node_machine.h"
+
 namespace muster::lifecycle {
 namespace {
 
@@ -15,6 +17,23 @@ TEST(Budget, NodesThatAreGoneAlreadyAreNoPartOfAPercentage) {
   EXPECT_EQ(Budget("25%", 2, all).limit(), 1);
   EXPECT_EQ(Budget("25%", 8, all).limit(), 2);
   EXPECT_EQ(Budget("25%", 2, all, 3).limit(), 2) << "others are there";
+}
+
+// Its reboot is given up, but it is as little in service as before.
+TEST(Budget, AReplacedNodeThatWasRebootingIsOutOfServiceStill) {
+  const absl::Time now = absl::UnixEpoch();
+  const auto ends = [&](NodeState state) {
+    Node node{.state = state};
+    if (state == NodeState::kProduction) {
+      EXPECT_TRUE(Step(node, NodeEvent::kReconfigure, now).ok());
+      EXPECT_STREQ(TakenFor(node), "reconfigure");
+    }
+    EXPECT_TRUE(Step(node, NodeEvent::kAbort, now).ok());
+    node.removal_cause = RemovalCause::kRepair;
+    return TakenFor(node);
+  };
+  EXPECT_STREQ(ends(NodeState::kProduction), "repair");
+  EXPECT_STREQ(ends(NodeState::kBooting), nullptr) << "it never was in service";
 }
 
 TEST(Budget, SaysWhoUsesItNow) {
