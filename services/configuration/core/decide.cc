@@ -155,7 +155,8 @@ std::vector<absl::StatusOr<PoolConfiguration>> Check(StagedState<State>& staged,
 absl::StatusOr<OrderResult> Decide(StagedState<State>& staged, const OrderPool& command,
                                    absl::Time now) {
   ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(staged, command.pool_uid));
-  if (pool.orders.size() >= kMostOrders) {
+  const size_t more = command.rollback.empty() ? 1 : 2;
+  if (pool.orders.size() + more > kMostOrders) {
     return error::FailedPrecondition(
         error::kTooManyOrders, pool.Key(),
         absl::StrCat(kMostOrders, " orders were given whose end nobody was told of yet."));
