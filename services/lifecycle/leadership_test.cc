@@ -337,6 +337,38 @@ TEST_F(Leadership, WhoComesToLeadAnewTellsNoPoolThatTheCatalogueIsAway) {
   EXPECT_EQ(validated().last_transition_time, before.last_transition_time);
 }
 
+// The lead that comes back while a pass lasts is a new one all the same.
+TEST_F(Leadership, WhoComesToLeadAnewWithinAPassTellsNoPoolThatTheCatalogueIsAway) {
+  ask_timeout_ = absl::Hours(1);
+  const auto leader = NewReplica(&trouble_);
+  ASSERT_THAT(leader->StartReconciling(peers_.channels()), IsOk());
+  const std::string pool = Apply("first", 1);
+  Until([&] { return NodesOf(*b_, pool) == 1; });
+  const auto validated = [&] {
+    return b_->lane().Peek([&](const State& state, int64_t) {
+      return *FindCondition(state.table<Pool>().Find(pool)->status.conditions, "Validated");
+    });
+  };
+  const Condition before = validated();
+  ASSERT_EQ(before.reason, "Valid");
+  const Said said("the catalogue is out of reach");
+  peers_.capacity.SetSilent(true);
+  const std::string second = Apply("second", 1);
+  Until([&] { return peers_.capacity.waiting() > 0; }, "a pass under way");
+  trouble_.fails_all = true;
+  Until([&] { return leader->epoch() == 0; });
+  peers_.capacity.SetCatalogueAway(true);
+  Until([&] { return !said.lines().empty(); }, "word of the catalogue");
+  trouble_.fails_all = false;
+  AwaitLead(*leader);
+  peers_.capacity.SetSilent(false);
+  peers_.capacity.SetCatalogueAway(false);
+  Until([&] { return NodesOf(*b_, second) == 1; });
+  EXPECT_EQ(validated().reason, "Valid");
+  EXPECT_EQ(validated().last_transition_time, before.last_transition_time);
+  leader->StopReconciling();
+}
+
 // A replica that ends does not wait for its takeover: whoever stops it would kill it.
 TEST_F(LongLead, ATakeoverThatHangsHoldsUpNoEnd) {
   const testing::CountedLines warnings("the lease could not be taken");

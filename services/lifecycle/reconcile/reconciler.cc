@@ -144,19 +144,15 @@ void Reconciler::Loop() {
   absl::Duration lead_began = SteadyNow();
   while (!stopper_.stopped()) {
     const bool leads = epoch() != 0;
-    if (!leads) lead_began = SteadyNow();
+    // One that was lost and taken anew while a pass lasted is a new one.
+    if (lead_lost_.exchange(false) || !leads) {
+      lead_began = SteadyNow();
+      ForgetLead();
+    }
     // At the start, and after an outage of the database that ended lead and watches, the catalogue
     // comes in a moment: no pool need be told that it is out of reach.
     const bool early =
         SteadyNow() - lead_began < kCatalogueGrace && !catalogue_->Facts("", "").known;
-    if (!leads) {
-      peer_client_->Forget();
-      known_claims_.Clear();
-      held_back_.clear();
-      restate_schedule_.Done();
-      restates_ = true;
-      ForgetDue();
-    }
     if (!leads || early) {
       // While the catalogue is waited for, pools that become due stay due.
       stopper_.Sleep(kLeadPoll);
@@ -335,7 +331,10 @@ void Reconciler::SubmitPlans(const std::vector<PoolPass>& passes, std::vector<Po
 
 void Reconciler::LeadChanged(bool leads) {
   metrics_->SetLeading(leads);
-  if (!leads) return;
+  if (!leads) {
+    lead_lost_ = true;
+    return;
+  }
   restates_ = true;
   MakeAllDue();
 }
@@ -347,11 +346,16 @@ void Reconciler::CatalogueChanged(const CatalogueMirror::Concerns& concerns) {
   due_->Wake();
 }
 
-void Reconciler::ForgetDue() {
+void Reconciler::ForgetLead() {
+  peer_client_->Forget();
+  known_claims_.Clear();
+  held_back_.clear();
+  restate_schedule_.Done();
+  restates_ = true;
   settled_->Clear();
   pace_->Clear();
   due_->Clear();
-  // If it has come to lead just now, Clear may have removed what was made due by that.
+  // If it leads by now, Clear may have removed what was made due by that.
   if (epoch() != 0) MakeAllDue();
 }
 

@@ -81,9 +81,9 @@ class Reconciler {
 
   void LeadChanged(bool leads);
   void MakeAllDue();
-  // While this replica does not lead: clears the queue, because all pools become due when it comes
-  // to lead.
-  void ForgetDue();
+  // While this replica does not lead: forgets what it knew as the leader, and clears the queue,
+  // because all pools become due when it comes to lead.
+  void ForgetLead();
   // When the pool is to be looked at again at the latest; differs by pool, so that not all come at
   // once.
   absl::Duration Spread(absl::string_view pool) const;
@@ -98,10 +98,11 @@ class Reconciler {
   std::unique_ptr<PeerClient> peer_client_;
   std::shared_ptr<PeerWatches> watches_;
   std::shared_ptr<const CatalogueMirror> catalogue_;
-  std::atomic<bool> restates_ = true;  // Restate is to be called before the next pass
-  RestateSchedule restate_schedule_;   // the thread's alone
-  std::set<std::string> held_back_;    // likewise; pools that quota was not asked for
-  KnownClaims known_claims_;           // likewise
+  std::atomic<bool> restates_ = true;    // Restate is to be called before the next pass
+  std::atomic<bool> lead_lost_ = false;  // since the thread last looked
+  RestateSchedule restate_schedule_;     // the thread's alone
+  std::set<std::string> held_back_;      // likewise; pools that quota was not asked for
+  KnownClaims known_claims_;             // likewise
   Stopper stopper_;
   std::thread thread_;
 };
