@@ -280,6 +280,12 @@ TEST_F(FinderTest, AppliesItInAClusterOfThatZone) {
   EXPECT_EQ(RunLine({"find", "placements", "t=4", "-o", "wide"}), kWrongUse);
 }
 
+TEST_F(FinderTest, NamesWhatWasNotTried) {
+  api_.apply_answers = {[] { return BadField("spec.instance_type", "is none"); }};
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "u=1", "--apply", "--name", "batch"}), kFailed);
+  EXPECT_THAT(err(), StartsWith("note: not tried: nodepool/batch-2\nerror: spec.instance"));
+}
+
 // Neither is made where one of them is there: its labels, its size, its autoscaling would be gone.
 TEST_F(FinderTest, PutsNothingInThePlaceOfANodePoolThatIsThere) {
   lifecycle::v1::NodePool pool;

@@ -12,6 +12,7 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/editing.h"
+#include "services/musterctl/commands/for_each.h"
 #include "services/musterctl/commands/output.h"
 #include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/preview.h"
@@ -187,7 +188,13 @@ absl::Status ApplyFound(Session& session, const std::vector<lifecycle::v1::NodeP
   const WriteMode mode = ModeOf(session.line);
   for (const lifecycle::v1::NodePool& pool : pools) {
     const auto applied = session.api.Apply(pool, mode);
-    if (!applied.ok()) return RenameFields(applied.status(), ManifestPath);
+    if (!applied.ok()) {
+      std::vector<std::string> left;
+      for (const auto* each = &pool + 1; each != pools.data() + pools.size(); ++each)
+        left.push_back(absl::StrCat("nodepool/", IdOf(*each)));
+      TellLeft(session, std::move(left));
+      return RenameFields(applied.status(), ManifestPath);
+    }
     session.env.out << "nodepool/" << IdOf(pool) << " "
                     << OutcomeWord(applied->outcome, mode.dry_run);
     if (session.of_cells) session.env.out << " (" << applied->detail << ")";
