@@ -141,9 +141,9 @@ class Planner {
   // says is of the boot before.
   bool IsFromBeforeBoot() const {
     const NodeObject& object = *facts_.object;
-    const bool same_boot =
-        object.boot_id.empty() || seen_.boot_id().empty() || object.boot_id == seen_.boot_id();
-    // Of a boot that nobody told of it has posted since; kubelets tell whole seconds.
+    const bool same_boot = object.boot_id.empty() || object.boot_id == seen_.boot_id();
+    // Of a boot that nobody told of, or not by its id, it has posted since; kubelets tell whole
+    // seconds.
     return !same_boot && object.heartbeat_time > absl::InfinitePast() &&
            object.heartbeat_time < absl::FromUnixSeconds(seen_.boot_time().seconds());
   }

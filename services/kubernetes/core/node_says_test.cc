@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "services/kubernetes/core/node_plan.h"
+#include "services/kubernetes/core/testing/node_plan.h"
 #include "services/kubernetes/core/testing/objects.h"
 #include "services/kubernetes/core/testing/simulated_node.h"
 
@@ -99,6 +100,20 @@ TEST(ReadyAfterReboot, IsNotTheWordOfTheBootBefore) {
   object.boot_id = "";
   object.heartbeat_time = Then() - absl::Seconds(20);
   EXPECT_TRUE(is_ready()) << "which boot it was is not known";
+}
+
+TEST(ReadyAfterReboot, IsTakenByItsTimeWhereTheBootWasToldWithoutAnId) {
+  Node node = MakeNode(Node::STATE_RECONFIGURING);
+  node.mutable_observed()->set_node_profile(kDesired);
+  *node.mutable_observed()->mutable_boot_time() = Stamp(kThen, 900'000'000);
+  NodeObject object = Running("");
+  object.boot_id = "boot-1";
+  object.heartbeat_time = Then() - absl::Seconds(20);
+  EXPECT_THAT(PlanWithoutPods(node, object).reports, IsEmpty());
+  object.boot_id = "boot-2";
+  object.heartbeat_time = Then();
+  EXPECT_EQ(Observations(PlanWithoutPods(node, object)),
+            std::vector<NodeReport::Observation>{kReady});
 }
 
 // The first edition's NodeCWActive.

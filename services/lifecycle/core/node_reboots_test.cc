@@ -221,6 +221,30 @@ TEST(NodeOrders, ARebootEndsWhenTheNodeIsBack) {
   EXPECT_EQ(sim.state_of("g100"), NodeState::kProduction);
 }
 
+// Else what its kubelet said before the reboot would pass for the word of the new boot.
+TEST(NodeOrders, ABootThatIsToldWithoutAnIdIsNotTheOneBefore) {
+  Ordered sim;
+  const auto registered = [&](const std::string& boot_id) {
+    return sim
+        .Run(ReportNode{.node = NodeName(kSimPool, "g100"),
+                        .observation = Simulation::O::kRegistered,
+                        .node_profile = kSimProfile,
+                        .boot_id = boot_id})
+        .status();
+  };
+  ASSERT_TRUE(registered("boot-1").ok());
+  ASSERT_TRUE(registered("").ok());
+  EXPECT_EQ(sim.node("g100")->observed.boot_id, "boot-1") << "it need not have booted";
+  ASSERT_TRUE(sim.Reboot("g100", Reboot::kForced).ok());
+  sim.Pass();
+  ASSERT_EQ(sim.state_of("g100"), NodeState::kReconfiguring);
+  ASSERT_TRUE(registered("").ok());
+  EXPECT_EQ(sim.node("g100")->observed.boot_time, sim.now());
+  EXPECT_EQ(sim.node("g100")->observed.boot_id, "");
+  EXPECT_TRUE(registered("boot-2").ok());
+  EXPECT_EQ(sim.node("g100")->observed.boot_id, "boot-2");
+}
+
 TEST(NodeOrders, ARebootIntoADisabledConfigurationIsOneIntoItsOwn) {
   Ordered sim;
   ASSERT_TRUE(sim.Reboot("g100", Reboot::kForced).ok());

@@ -186,6 +186,7 @@ void NoteBoot(Node& node, const ReportNode& command, absl::Time now) {
     // What was said of the boot before is no more.
     if (node.state == NodeState::kReconfiguring && seen.boot_time == kNever) ForgetHealth(seen);
     seen.boot_time = now;
+    seen.boot_id.clear();  // the report may have none
   }
   seen.node_profile = command.node_profile;
   if (!command.boot_id.empty()) seen.boot_id = command.boot_id;
