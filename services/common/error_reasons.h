@@ -10,6 +10,8 @@ inline constexpr char kPlanOutdated[] = "PLAN_OUTDATED";
 // Of the order of declarative requests.
 inline constexpr char kGenerationTooOld[] = "GENERATION_TOO_OLD";
 inline constexpr char kGenerationReused[] = "GENERATION_REUSED";
+// Of whose a name or an id is.
+inline constexpr char kUidMismatch[] = "UID_MISMATCH";
 // Of what is kept of a pool.
 inline constexpr char kPoolReleased[] = "POOL_RELEASED";
 inline constexpr char kClaimHoldsMachines[] = "CLAIM_HOLDS_MACHINES";

@@ -13,6 +13,7 @@
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/node_plan.h"
+#include "services/kubernetes/core/refusal.h"
 #include "services/kubernetes/core/text.h"
 #include "services/kubernetes/withheld.h"
 
@@ -22,6 +23,7 @@ namespace {
 using lifecycle::v1::NodePool;
 
 constexpr char kPoolKind[] = "node_pool";
+constexpr char kByFinalizer[] = "The API server, which refuses the adapter's finalizer,";
 
 std::string PathOf(const NodePoolObject& object) {
   return absl::StrCat(kNodePoolsPath, "/", object.name);
@@ -52,6 +54,13 @@ bool IsStatusRefused(const absl::Status& status) {
   const bool is_held_back = error.code == 0 && error.retry_after > absl::ZeroDuration();
   return is_held_back || (error.code != 0 && !absl::IsNotFound(status) &&
                           !absl::IsAborted(status) && !absl::IsUnauthenticated(status));
+}
+
+// Whether a finalizer was not written because somebody does not want it there: rights, a policy, or
+// a webhook, which may also fail.
+bool IsForbidden(const absl::Status& status) {
+  return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status) ||
+         ErrorOf(status).code == 500;
 }
 
 }  // namespace
@@ -102,7 +111,8 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
                                             : parts_.muster_view->SawEndOfPool(object->uid);
   if (deleted) return FollowDeletion(*object, view, memory);
   if (!object->HasFinalizer()) {
-    RETURN_IF_ERROR(AddFinalizer(*object));
+    const absl::Status held = AddFinalizer(*object, memory);
+    if (!held.ok()) return ShowThough(held, *object, view, memory);
     object = parts_.cluster->node_pools().Find(name);
     if (object == nullptr || object->deleting) return Later(absl::ZeroDuration());
     ForgetOutdated(*object, memory);
@@ -113,7 +123,7 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
 
 Outcome PoolReconciler::ShowThough(const absl::Status& failed, const NodePoolObject& object,
                                    const MusterView::PoolView& view, Memory& memory) {
-  Outcome outcome = view.pool != nullptr ? ShowStatus(object, view, memory) : Outcome();
+  Outcome outcome = ShowStatus(object, view, memory);
   if (outcome.status.ok()) outcome.status = failed;
   return outcome;
 }
@@ -257,13 +267,17 @@ Outcome PoolReconciler::FollowDeletion(const NodePoolObject& object,
   return ShowThough(status, object, view, memory);
 }
 
-absl::Status PoolReconciler::AddFinalizer(const NodePoolObject& object) {
+absl::Status PoolReconciler::AddFinalizer(const NodePoolObject& object, Memory& memory) {
   Json patch = Frame(object);
   patch["metadata"]["finalizers"] = Json::array({kFinalizer});
-  ASSIGN_OR_RETURN(const Json written, parts_.writer->Patch(PatchType::kApply, PathOf(object),
-                                                            patch, ApplyParameters()));
-  parts_.cluster->node_pools().Put(written);
-  return absl::OkStatus();
+  const auto written =
+      parts_.writer->Patch(PatchType::kApply, PathOf(object), patch, ApplyParameters());
+  if (written.ok()) parts_.cluster->node_pools().Put(*written);
+  if (IsForbidden(written.status())) {
+    const std::string why = ForbiddenMessage(kByFinalizer, written.status().message());
+    NoteRefusal(object, Refusal{object.generation, why, Refusal::Kind::kForbidden}, memory);
+  }
+  return written.status();
 }
 
 absl::Status PoolReconciler::RemoveFinalizer(const NodePoolObject& object) {

@@ -103,7 +103,7 @@ class PoolReconciler {
   absl::Status RemoveFormer(const NodePoolObject& object, const lifecycle::v1::NodePool& pool,
                             Memory& memory);
 
-  absl::Status AddFinalizer(const NodePoolObject& object);
+  absl::Status AddFinalizer(const NodePoolObject& object, Memory& memory);
   absl::Status RemoveFinalizer(const NodePoolObject& object);
   // One step.
   absl::StatusOr<OrdersLeft> CarryOutOrder(const NodePoolObject& object, const Pool& pool,
@@ -128,12 +128,14 @@ class PoolReconciler {
   // What an answer that is not OK has against the object; nullopt: nothing that is to be shown, it
   // is asked again.
   std::optional<Refusal> RefusalOf(const NodePoolObject& object, const absl::Status& status) const;
+  // Remembers what is refused of the object, or that nothing is; tells of what is new.
+  void NoteRefusal(const NodePoolObject& object, std::optional<Refusal> refusal, Memory& memory);
   // Which Nodes the cluster autoscaler has marked by now, before its lower target is told.
   absl::Status ReportMarks(const NodePoolObject& object);
   // `view.pool`: of the object's uid, or null.
   Outcome ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view,
                      Memory& memory);
-  // Likewise, if Muster has the pool, where something else failed: that is what the outcome says.
+  // Likewise where something else failed: that is what the outcome says.
   Outcome ShowThough(const absl::Status& failed, const NodePoolObject& object,
                      const MusterView::PoolView& view, Memory& memory);
   // Shows that Muster has nothing left of it.

@@ -65,12 +65,39 @@ absl::StatusOr<NodePool> PoolReconciler::SendSpec(const NodePoolObject& object,
 
 std::optional<Refusal> PoolReconciler::RefusalOf(const NodePoolObject& object,
                                                  const absl::Status& status) const {
-  if (auto limit = LimitOf(status))
-    return Refusal{object.generation, *std::move(limit), Refusal::Kind::kLimit};
-  if (absl::IsInvalidArgument(status)) return Refusal{object.generation, FaultsOf(status)};
-  if (!absl::IsNotFound(status)) return std::nullopt;
-  return Refusal{object.generation, NoClusterMessage(LastIdOf(parts_.muster->cluster())),
-                 Refusal::Kind::kNoCluster};
+  using Kind = Refusal::Kind;
+  const auto as = [&](Kind kind, std::string message) {
+    return Refusal{object.generation, std::move(message), kind};
+  };
+  if (auto limit = LimitOf(status)) return as(Kind::kLimit, *std::move(limit));
+  if (absl::IsInvalidArgument(status)) return as(Kind::kInvalid, FaultsOf(status));
+  if (absl::IsNotFound(status))
+    return as(Kind::kNoCluster, NoClusterMessage(LastIdOf(parts_.muster->cluster())));
+  if (absl::IsPermissionDenied(status))
+    return as(Kind::kForbidden, ForbiddenMessage("Muster", status.message()));
+  const std::string reason = error::ReasonOf(status);
+  if (reason == error::kGenerationTooOld && IsStillSo(object))
+    return as(Kind::kRestored, RestoredMessage(object.generation));
+  // If the pool of its name has another uid, the watch tells of it.
+  if (reason == error::kUidMismatch &&
+      absl::IsNotFound(parts_.muster->GetNodePool(parts_.muster->PoolName(object.name)).status()))
+    return as(Kind::kInvalid, UidTakenMessage(object.uid));
+  return std::nullopt;
+}
+
+void PoolReconciler::NoteRefusal(const NodePoolObject& object, std::optional<Refusal> refusal,
+                                 Memory& memory) {
+  // Not again by another try, or after a restart: then the object says so already. What forbids it
+  // may say so in other words each time.
+  const auto is_told = [&] {
+    const bool goes_on = memory.refusal && memory.refusal->kind == Refusal::Kind::kForbidden &&
+                         memory.refusal->kind == refusal->kind &&
+                         memory.refusal->generation == refusal->generation;
+    return goes_on || refusal == memory.refusal || SaysRefusal(object.status, *refusal);
+  };
+  if (refusal && !is_told())
+    parts_.events->Tell(object, WordOf(EventReason::kNodePoolNodesRequestFailed), refusal->message);
+  memory.refusal = std::move(refusal);
 }
 
 bool PoolReconciler::IsStillSo(const NodePoolObject& object) const {
@@ -100,18 +127,14 @@ absl::Status PoolReconciler::SyncSpec(const NodePoolObject& object, const Pool& 
     RETURN_IF_ERROR(ReportMarks(object));
   const auto applied = spec.ok() ? SendSpec(object, *spec) : spec.status();
   std::optional<Refusal> refusal = RefusalOf(object, applied.status());
-  if (!refusal && error::ReasonOf(applied.status()) == error::kGenerationTooOld &&
-      IsStillSo(object))
-    refusal =
-        Refusal{object.generation, RestoredMessage(object.generation), Refusal::Kind::kRestored};
   if (!applied.ok() && !refusal) return applied.status();
+  // Nobody who makes pools can mend it: it is a failure of ours, too.
+  const bool fails = refusal && refusal->kind == Refusal::Kind::kForbidden;
+  NoteRefusal(object, std::move(refusal), memory);
+  if (fails) return applied.status();
   memory.object_generation = object.generation;
   memory.spec_sent_time = now;
   if (applied.ok()) memory.muster_generation = applied->generation();
-  // Not again by another try, or after a restart: then the object says so already.
-  if (refusal && refusal != memory.refusal && !SaysRefusal(object.status, *refusal))
-    parts_.events->Tell(object, WordOf(EventReason::kNodePoolNodesRequestFailed), refusal->message);
-  memory.refusal = std::move(refusal);
   return absl::OkStatus();
 }
 

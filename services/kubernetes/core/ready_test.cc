@@ -96,8 +96,10 @@ TEST_F(ReadyTest, ARefusedSpecIsStalledAndSeen) {
   EXPECT_EQ(Ready(), "False/Invalid Stalled");
   facts_.refusal->kind = Refusal::Kind::kLimit;
   EXPECT_EQ(Ready(), "False/Over Stalled");
-  facts_.refusal->kind = Refusal::Kind::kNoCluster;
-  EXPECT_EQ(Ready(), "False/InternalError Stalled");
+  for (const auto kind : {Refusal::Kind::kNoCluster, Refusal::Kind::kForbidden}) {
+    facts_.refusal->kind = kind;
+    EXPECT_EQ(Ready(), "False/InternalError Stalled");
+  }
 }
 
 TEST_F(ReadyTest, OneThatWaitsForTheFormerOfItsNameIsNotStalled) {

@@ -8,10 +8,14 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "services/common/condition_names.h"
+#include "services/common/cut.h"
 #include "services/common/error.h"
 
 namespace muster::kubernetes {
 namespace {
+
+// Of what a server says in a condition's message.
+constexpr size_t kMostSaid = 1024;
 
 // `node_pool.spec.image.release_train` as the CRD has it: `spec.image.releaseTrain`. Keys of maps
 // stay as they are.
@@ -67,11 +71,23 @@ std::string RestoredMessage(int64_t generation) {
                       "past it.");
 }
 
+std::string UidTakenMessage(absl::string_view uid) {
+  return absl::StrCat(
+      "metadata.uid: Muster has a NodePool of another name or cluster with the uid ", uid,
+      ": this object is a copy of that one's. Delete it and make it anew.");
+}
+
+std::string ForbiddenMessage(absl::string_view by, absl::string_view said) {
+  return absl::StrCat(by, " does not let the adapter take the NodePool up: ", Cut(said, kMostSaid),
+                      " It is tried again by itself.");
+}
+
 RefusalPlace PlaceOf(const Refusal& refusal) {
   switch (refusal.kind) {
     case Refusal::Kind::kLimit:
       return {{condition::kQuota, reason::kOver}, condition_status::kFalse};
     case Refusal::Kind::kNoCluster:
+    case Refusal::Kind::kForbidden:
     case Refusal::Kind::kRestored:
     case Refusal::Kind::kFormer:
       return {{condition::kValidated, reason::kInternalError}, condition_status::kUnknown};

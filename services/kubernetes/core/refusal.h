@@ -25,6 +25,12 @@ std::string NoClusterMessage(absl::string_view cluster);
 // What a NodePool says whose generation is below the one that Muster has taken, likewise.
 std::string RestoredMessage(int64_t generation);
 
+// What one says whose uid another pool of Muster's has: its cluster's etcd is a copy of another's.
+std::string UidTakenMessage(absl::string_view uid);
+
+// What one says that `by`, a server, does not let the adapter take up; `said`: that server's word.
+std::string ForbiddenMessage(absl::string_view by, absl::string_view said);
+
 // Which condition tells of a refusal, and its status. A spec beyond a limit is not invalid
 // (Quota=False); of one that Muster has not looked at it is not known (Validated=Unknown).
 struct RefusalPlace {

@@ -151,9 +151,8 @@ std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now) {
   static const v1::NodePoolStatus& none = *new v1::NodePoolStatus();
   const v1::NodePoolStatus& from = facts.pool == nullptr ? none : facts.pool->status();
   Json status = {{"conditions", ConditionsOf(facts, now)}};
-  // Without its cluster Muster says nothing of a pool: what there is may well be there still.
-  if (facts.pool == nullptr && facts.refusal->kind == Refusal::Kind::kNoCluster)
-    KeepShown(facts.object->status, status);
+  // Where Muster says nothing of a pool, what there is may well be there still.
+  if (facts.pool == nullptr && facts.refusal->hides_pool()) KeepShown(facts.object->status, status);
   for (const auto& [field, nodes] :
        {std::pair("currentNodes", from.current_nodes()),
         std::pair("inProgress", from.in_progress()), std::pair("queuedNodes", from.queued_nodes())})

@@ -19,10 +19,12 @@ struct Refusal {
   std::string message = {};  // every fault, which limit, or which cluster
   enum class Kind {
     kInvalid,
-    // Nothing is wrong with these: the organization has as much as it may have, or Muster does not
-    // have the cluster. They are taken once that has changed.
+    // Nothing is wrong with these: the organization has as much as it may have, Muster does not
+    // have the cluster, or Muster or the API server forbids the adapter to take it up. They are
+    // taken once that has changed.
     kLimit,
     kNoCluster,
+    kForbidden,
     // Muster took a later generation of the object: the cluster's etcd was restored.
     kRestored,
     // The pool of an earlier object of its name is on its way out.
@@ -33,6 +35,8 @@ struct Refusal {
   // Whether somebody has to act.
   bool stalls() const { return kind != Kind::kFormer; }
   bool may_pass() const { return kind != Kind::kInvalid; }
+  // Whether Muster may have the pool although it does not show it.
+  bool hides_pool() const { return kind == Kind::kNoCluster || kind == Kind::kForbidden; }
   // Whether orders are refused, too, and do not wait for the spec: it has to be written anew, or
   // the orders are out of the past as well.
   bool ends_orders() const { return kind == Kind::kInvalid || kind == Kind::kRestored; }

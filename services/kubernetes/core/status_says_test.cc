@@ -73,6 +73,8 @@ TEST(NoCluster, WhatIsNotLookedAtIsNotWrongAndItsNodesAreNotGone) {
   EXPECT_EQ(status["nodeProfile"], "np-1");
   // One that never had any says so.
   EXPECT_EQ(Desired(MakeObject(1), nullptr, Edition::kCurrent, refusal)["currentNodes"], 0);
+  const Refusal forbidden{2, "not by you", Refusal::Kind::kForbidden};
+  EXPECT_EQ(Desired(object, nullptr, Edition::kCurrent, forbidden)["currentNodes"], 3);
   // Beyond a limit there is nothing of it.
   const Refusal limit{2, "three", Refusal::Kind::kLimit};
   EXPECT_EQ(Desired(object, nullptr, Edition::kCurrent, limit)["currentNodes"], 0);

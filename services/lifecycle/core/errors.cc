@@ -71,7 +71,7 @@ absl::Status PoolDeleting(absl::string_view pool) {
 
 absl::Status UidMismatch(absl::string_view pool, absl::string_view given, absl::string_view has) {
   return FailedPrecondition(
-      "UID_MISMATCH", pool,
+      muster::error::kUidMismatch, pool,
       absl::StrCat("`uid` is ", given, ", but the NodePool of this name has the uid ", has,
                    ": it is another one, made since or by somebody else. Read it again; to change "
                    "it, leave `uid` empty or say its own."));
@@ -79,7 +79,7 @@ absl::Status UidMismatch(absl::string_view pool, absl::string_view given, absl::
 
 // The other NodePool may be somebody else's: it is not named.
 absl::Status UidTaken(absl::string_view pool, absl::string_view given) {
-  return FailedPrecondition("UID_MISMATCH", pool,
+  return FailedPrecondition(muster::error::kUidMismatch, pool,
                             absl::StrCat("`uid` ", given,
                                          " is that of a NodePool with another name. Leave `uid` "
                                          "empty, so that a new one is given, or say another."));

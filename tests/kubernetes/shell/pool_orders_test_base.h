@@ -35,6 +35,14 @@ class LifecycleOfPools final : public LifecycleOfCluster {
     return answer_;
   }
 
+  grpc::Status GetNodePool(grpc::ServerContext*, const lifecycle::v1::GetNodePoolRequest*,
+                           lifecycle::v1::NodePool* response) override {
+    MutexLock lock(mutex_);
+    if (has_.empty()) return {grpc::StatusCode::NOT_FOUND, "no such pool"};
+    response->set_uid(has_);
+    return grpc::Status::OK;
+  }
+
   grpc::Status DeleteNodePool(grpc::ServerContext*,
                               const lifecycle::v1::DeleteNodePoolRequest* request,
                               lifecycle::v1::NodePool*) override {
@@ -43,6 +51,11 @@ class LifecycleOfPools final : public LifecycleOfCluster {
     return answer_;
   }
 
+  // Whoever asks for a pool gets one of that uid; empty: there is none.
+  void Have(const std::string& uid) {
+    MutexLock lock(mutex_);
+    has_ = uid;
+  }
   void Answer(const grpc::Status& answer) {
     MutexLock lock(mutex_);
     answer_ = answer;
@@ -56,6 +69,7 @@ class LifecycleOfPools final : public LifecycleOfCluster {
  private:
   mutable Mutex mutex_;
   grpc::Status answer_ MUSTER_GUARDED_BY(mutex_);
+  std::string has_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::string> deleted_ MUSTER_GUARDED_BY(mutex_);
 };
 

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -8,14 +9,18 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/condition_names.h"
+#include "services/common/error.h"
 #include "services/common/first_edition.h"
 #include "services/common/steady_clock.h"
 #include "services/kubernetes/core/find_condition.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/event_mirror.h"
 #include "services/kubernetes/pool_reconciler.h"
+#include "services/rpc/status.h"
 #include "tests/kubernetes/shell/pool_orders_test_base.h"
 #include "tests/kubernetes/shell/reconciler_test_base.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -24,6 +29,8 @@ using kubernetes::Edition;
 using kubernetes::Json;
 using kubernetes::kStatusInterval;
 using kubernetes::Outcome;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr char kName[] = "a";
 constexpr char kAllSynced[] = "Metadata of all Nodes is synced.";
@@ -71,6 +78,15 @@ class PoolStatusTest : public ReconcilerTestBase {
     EXPECT_TRUE(outcome.status.ok()) << outcome.status;
     return outcome.again;
   }
+  // As if Muster had never taken a spec of the object.
+  void ForgetPool() {
+    known_.BeginSnapshot();
+    lifecycle::v1::WatchLifecycleResponse end;
+    end.set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
+    known_.Take(end, absl::Now());
+  }
+  // Somebody takes the finalizers off it.
+  void LetGo() { Change({{"metadata", {{"finalizers", nullptr}}}}); }
   // As Muster tells of it.
   void KnowPool(int64_t queued_nodes, bool goes = false) {
     lifecycle::v1::WatchLifecycleResponse told;
@@ -113,6 +129,13 @@ class PoolStatusTest : public ReconcilerTestBase {
   std::shared_ptr<const kubernetes::NodePoolObject> Object() {
     return cluster_.node_pools().Find(kName);
   }
+  // What the status says of whether the spec is taken: `{status}/{reason}: {message}`.
+  std::string Validated() {
+    const Json* condition = kubernetes::FindCondition(Object()->status, condition::kValidated);
+    if (condition == nullptr) return "";
+    const auto said = [&](const char* key) { return kubernetes::TextOf((*condition)[key]); };
+    return absl::StrCat(said("status"), "/", said("reason"), ": ", said("message"));
+  }
   // What the status says of the Nodes' metadata; empty: nothing.
   std::string MetadataSynced() {
     const Json* condition = kubernetes::FindCondition(Object()->status, kMetadataSynced);
@@ -121,6 +144,7 @@ class PoolStatusTest : public ReconcilerTestBase {
 
   FakeSteadyClock clock_;
   LifecycleOfPools lifecycle_;
+  std::optional<kubernetes::PoolReconciler> reconciler_;
 
  private:
   void Change(const Json& patch) {
@@ -131,7 +155,6 @@ class PoolStatusTest : public ReconcilerTestBase {
   }
 
   std::unique_ptr<kubernetes::EventMirror> events_;
-  std::optional<kubernetes::PoolReconciler> reconciler_;
 };
 
 // Of a large pool one count takes longer than the write, and every Node's turn asks for one.
@@ -179,6 +202,66 @@ TEST_F(PoolStatusTest, IsShownThoughMusterTakesNothing) {
   clock_.Advance(kStatusInterval);
   EXPECT_EQ(ReconcileInVain(), absl::InfiniteDuration());
   EXPECT_EQ(Object()->status["queuedNodes"], 2);
+}
+
+// What the pool's owner cannot mend, and nothing else would tell him.
+TEST_F(PoolStatusTest, SaysThatMusterForbidsIt) {
+  Start(Edition::kCurrent, false);
+  ForgetPool();
+  lifecycle_.Answer({grpc::StatusCode::PERMISSION_DENIED, "not by you"});
+  (void)ReconcileInVain();
+  EXPECT_THAT(Validated(), StartsWith("Unknown/InternalError: Muster does not let"));
+  EXPECT_THAT(Validated(), HasSubstr("not by you"));
+
+  lifecycle_.Answer(grpc::Status::OK);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  KnowPool(1);
+  clock_.Advance(kStatusInterval);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  EXPECT_EQ(Validated(), "");
+}
+
+TEST_F(PoolStatusTest, SaysThatTheApiServerRefusesTheFinalizer) {
+  for (const int code : {403, 422, 500}) {
+    SCOPED_TRACE(code);
+    Start(Edition::kCurrent, false);
+    ForgetPool();
+    LetGo();
+    api_server_.FailNext(
+        {.verb = "PATCH", .code = code, .count = 1'000, .body_contains = kubernetes::kFinalizer});
+    (void)ReconcileInVain();
+    EXPECT_THAT(Validated(), StartsWith("Unknown/InternalError: The API server"));
+    EXPECT_FALSE(Object()->HasFinalizer());
+
+    api_server_.FailNoMore();
+    clock_.Advance(kStatusInterval);
+    const auto is_taken = [&] { return reconciler_->Reconcile(kName).status.ok(); };
+    Until(is_taken, "that the finalizer is tried again");
+    EXPECT_TRUE(Object()->HasFinalizer());
+    KnowPool(1);
+    clock_.Advance(kStatusInterval);
+    EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+    EXPECT_EQ(Validated(), "");
+  }
+}
+
+// The cluster's etcd is a copy of another cluster's, with all of its NodePools and their statuses.
+TEST_F(PoolStatusTest, SaysThatAnotherPoolHasItsUid) {
+  Start(Edition::kCurrent, false);
+  ForgetPool();
+  lifecycle_.Answer(rpc::ToGrpcStatus(error::FailedPrecondition("UID_MISMATCH", kName, "taken")));
+  EXPECT_EQ(Reconcile(), 20 * absl::Seconds(15));
+  EXPECT_THAT(Validated(), StartsWith("False/Invalid: metadata.uid: "));
+}
+
+// One of its name, which the watch will tell of.
+TEST_F(PoolStatusTest, SaysNothingOfAPoolThatItHasNotSeenYet) {
+  Start(Edition::kCurrent, false);
+  ForgetPool();
+  lifecycle_.Have("another");
+  lifecycle_.Answer(rpc::ToGrpcStatus(error::FailedPrecondition("UID_MISMATCH", kName, "another")));
+  (void)ReconcileInVain();
+  EXPECT_EQ(Validated(), "");
 }
 
 // What fails may be tried again much later.
