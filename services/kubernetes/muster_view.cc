@@ -8,6 +8,7 @@
 #include "services/common/resource_name.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
+#include "services/kubernetes/core/node_plan.h"
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
@@ -179,7 +180,10 @@ std::vector<std::shared_ptr<const v1::Node>> MusterView::NodesOf(
   std::vector<std::shared_ptr<const Node>> nodes;
   const auto found = of_pool_.find(pool_uid);
   if (found == of_pool_.end()) return nodes;
-  for (const std::string& name : found->second) nodes.push_back(nodes_.at(name));
+  for (const std::string& name : found->second) {
+    const std::shared_ptr<const Node>& node = nodes_.at(name);
+    if (!IsOver(node->state())) nodes.push_back(node);
+  }
   return nodes;
 }
 

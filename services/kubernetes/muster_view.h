@@ -51,6 +51,7 @@ class MusterView {
   PoolView Pool(const std::string& name) const;
   // The Node of the machine's last life that is known; null: none.
   std::shared_ptr<const Node> NodeOf(const std::string& machine) const;
+  // The pool's Nodes, but those that only wait for their machines to be taken back (IsOver).
   std::vector<std::shared_ptr<const Node>> NodesOf(const std::string& pool_uid) const;
   std::vector<std::shared_ptr<const NodePool>> AllPools() const;
   // Whether Muster told, in the history that it is in, that the life ended that the v1 Node was

@@ -281,6 +281,15 @@ TEST_F(MusterViewTest, ANodeIsOfItsPoolOfNow) {
   EXPECT_THAT(view_.NodesOf("present"), IsEmpty());
 }
 
+// Its machine is off: a v1 Node that is left over is still to go.
+TEST_F(MusterViewTest, ANodeThatHasLeftIsNoneOfItsPoolAndStillTheMachines) {
+  auto node = MakeNode("a", "g7", 10, "1", "u");
+  node.mutable_node()->set_state(lifecycle::v1::Node::STATE_DELETED);
+  Put(node);
+  EXPECT_THAT(view_.NodesOf("u"), IsEmpty());
+  EXPECT_EQ(LifeOf("g7"), 10);
+}
+
 TEST_F(MusterViewTest, KnowsSinceWhenSomethingIsNotShown) {
   PutPool("a", "u", "1", 1);
   PutPool("a", "u", "2", 2);

@@ -41,11 +41,6 @@ bool CanHaveWork(Node::State state) {
          state == Node::STATE_DRAINING;
 }
 
-// Its machine is off or given up: the v1 Node has nothing behind it.
-bool IsOver(Node::State state) {
-  return state == Node::STATE_DELETED || state == Node::STATE_DELIVERY_FAILED;
-}
-
 bool IsToldToRun(const Node& node) {
   return node.desired().phase() == v1::NodeDesired::PHASE_RUNNING &&
          !node.desired().node_profile().empty();
@@ -306,6 +301,10 @@ class Planner {
 };
 
 }  // namespace
+
+bool IsOver(Node::State state) {
+  return state == Node::STATE_DELETED || state == Node::STATE_DELIVERY_FAILED;
+}
 
 int CompareLives(const Node& node, const NodeObject& object) {
   const auto mark = object.annotations.find(kLifeAnnotation);

@@ -95,6 +95,10 @@ class PoolStatusTest : public ReconcilerTestBase {
     told.mutable_node_pool()->set_generation(1);
     told.mutable_node_pool()->set_object_generation(1);
     told.mutable_node_pool()->mutable_status()->set_queued_nodes(queued_nodes);
+    lifecycle::v1::Condition& ready = *told.mutable_node_pool()->mutable_status()->add_conditions();
+    ready.set_type(condition::kReady);
+    ready.set_status(condition_status::kTrue);
+    ready.set_reason(reason::kReady);
     if (goes) told.mutable_node_pool()->mutable_delete_time()->set_seconds(1);
     known_.Take(told, absl::Now());
   }
@@ -117,25 +121,26 @@ class PoolStatusTest : public ReconcilerTestBase {
     EXPECT_FALSE(outcome.status.ok());
     return outcome.again;
   }
-  // Muster has a Node of the pool, which is not in the cluster yet.
-  void KnowNode() {
+  // Muster has a Node of the pool, which is not in the cluster.
+  void KnowNode(lifecycle::v1::Node::State state = lifecycle::v1::Node::STATE_PRODUCTION) {
     lifecycle::v1::WatchLifecycleResponse told;
     told.mutable_node()->set_name(absl::StrCat(muster_->client().PoolName(kName), "/nodes/m"));
     told.mutable_node()->set_machine("m");
     told.mutable_node()->set_pool_uid(Object()->uid);
-    told.mutable_node()->set_state(lifecycle::v1::Node::STATE_PRODUCTION);
+    told.mutable_node()->set_state(state);
     known_.Take(told, absl::Now());
   }
   std::shared_ptr<const kubernetes::NodePoolObject> Object() {
     return cluster_.node_pools().Find(kName);
   }
-  // What the status says of whether the spec is taken: `{status}/{reason}: {message}`.
-  std::string Validated() {
-    const Json* condition = kubernetes::FindCondition(Object()->status, condition::kValidated);
+  // What the status says of that type: `{status}/{reason}: {message}`; empty: nothing.
+  std::string Says(const char* type) {
+    const Json* condition = kubernetes::FindCondition(Object()->status, type);
     if (condition == nullptr) return "";
     const auto said = [&](const char* key) { return kubernetes::TextOf((*condition)[key]); };
     return absl::StrCat(said("status"), "/", said("reason"), ": ", said("message"));
   }
+  std::string Validated() { return Says(condition::kValidated); }
   // What the status says of the Nodes' metadata; empty: nothing.
   std::string MetadataSynced() {
     const Json* condition = kubernetes::FindCondition(Object()->status, kMetadataSynced);
@@ -177,6 +182,21 @@ TEST_F(PoolStatusTest, LikewiseForReadyAlone) {
   Start(Edition::kCurrent, true);
   EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
   EXPECT_EQ(Reconcile(), kStatusInterval);
+}
+
+// One that has left stays known until its machine was taken back, e.g. while capacity is away.
+TEST_F(PoolStatusTest, ANodeThatHasLeftIsNotOutOfService) {
+  Start(Edition::kCurrent, true);
+  for (const auto state :
+       {lifecycle::v1::Node::STATE_DELETED, lifecycle::v1::Node::STATE_DELIVERY_FAILED}) {
+    KnowNode(state);
+    (void)Reconcile();
+    EXPECT_THAT(Says(condition::kReady), StartsWith("True/Ready")) << state;
+    clock_.Advance(kStatusInterval);
+  }
+  KnowNode();
+  (void)Reconcile();
+  EXPECT_THAT(Says(condition::kReady), StartsWith("False/NodesNotInService: 1 of 1"));
 }
 
 TEST_F(PoolStatusTest, WhereNoneAreCountedAStatusThatIsAsItShouldBeWaitsForNothing) {
