@@ -83,8 +83,8 @@ void HealthWatch::Run() {
   }
 }
 
-Neighbour::Neighbour(std::shared_ptr<grpc::Channel> channel)
-    : channel_(std::move(channel)), thread_([this] { Run(); }) {}
+Neighbour::Neighbour(std::shared_ptr<grpc::Channel> channel, absl::Duration deadline)
+    : channel_(std::move(channel)), deadline_(deadline), thread_([this] { Run(); }) {}
 
 Neighbour::~Neighbour() {
   stopped_ = true;
@@ -100,7 +100,7 @@ void Neighbour::Run() {
   for (int i = 1; !stopped_; ++i) {
     grpc::ClientContext context;
     const absl::Time begin = absl::Now();
-    context.set_deadline(absl::ToChronoTime(begin + absl::Seconds(1)));
+    context.set_deadline(absl::ToChronoTime(begin + deadline_));
     grpc::Status status;
     if (i % 2 == 0) {
       quota::v1::GetQuotaRequest request;

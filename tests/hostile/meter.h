@@ -55,11 +55,12 @@ class HealthWatch {
   std::thread thread_;
 };
 
-// A well-behaved client: a read, then a change, and so on, 20 calls a second in all, each with a
-// deadline of one second, for as long as this object lives.
+// A well-behaved client: a read, then a change, and so on, 20 calls a second in all, each with this
+// deadline, for as long as this object lives.
 class Neighbour {
  public:
-  explicit Neighbour(std::shared_ptr<grpc::Channel> channel);
+  explicit Neighbour(std::shared_ptr<grpc::Channel> channel,
+                     absl::Duration deadline = absl::Seconds(1));
   ~Neighbour();
   int calls() const { return calls_; }
   int failed() const { return failed_; }
@@ -70,6 +71,7 @@ class Neighbour {
   void Run();
 
   const std::shared_ptr<grpc::Channel> channel_;
+  const absl::Duration deadline_;
   std::atomic<int> calls_ = 0;
   std::atomic<int> failed_ = 0;
   mutable Mutex mutex_;
