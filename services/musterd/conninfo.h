@@ -26,6 +26,7 @@ class Conninfo {
 
   std::string Get() const { return file_ == nullptr ? fixed_ : *file_->current(); }
   // As of WatchedFile.
+  FileReloads reloads() const { return file_ == nullptr ? FileReloads() : file_->reloads(); }
   absl::Status Reload() { return file_ == nullptr ? absl::OkStatus() : file_->Reload(); }
   absl::Status Look() { return file_ == nullptr ? absl::OkStatus() : file_->Look(); }
 

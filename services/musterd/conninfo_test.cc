@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "services/musterd/database_metrics.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_folder.h"
@@ -52,6 +53,25 @@ TEST_F(ConninfoTest, WhatCannotBeUsedLeavesTheLast) {
   Write("dbname=muster password=new\n");
   EXPECT_THAT(conninfo->Reload(), IsOk());
   EXPECT_EQ(conninfo->Get(), "dbname=muster password=new");
+}
+
+// As of the other files that a server watches.
+TEST_F(ConninfoTest, AMetricTellsThatTheFileCannotBeUsed) {
+  const std::shared_ptr<Conninfo> conninfo = Open(absl::Hours(1));
+  const DatabaseMetrics metrics(conninfo);
+  const auto told = [&] {
+    for (const prometheus::MetricFamily& family : metrics.Collect()) {
+      if (family.name == "muster_database_conninfo_refused") return family.metric[0].gauge.value;
+    }
+    return -1.0;
+  };
+  EXPECT_EQ(told(), 0);
+  Write("host");
+  EXPECT_THAT(conninfo->Reload(), HasFieldViolation(kFileFlag));
+  EXPECT_EQ(told(), 1);
+  Write("dbname=muster password=new\n");
+  EXPECT_THAT(conninfo->Reload(), IsOk());
+  EXPECT_EQ(told(), 0);
 }
 
 TEST_F(ConninfoTest, WithoutAFileItIsWhatWasSaid) {

@@ -83,7 +83,8 @@ class DatabaseMetrics::Observer final : public storage::DatabaseObserver {
       {"40001", 0}, {"40P01", 0}, {"connection", 0}};
 };
 
-DatabaseMetrics::DatabaseMetrics() = default;
+DatabaseMetrics::DatabaseMetrics(std::shared_ptr<const Conninfo> conninfo)
+    : conninfo_(std::move(conninfo)) {}
 DatabaseMetrics::~DatabaseMetrics() = default;
 
 std::shared_ptr<storage::DatabaseObserver> DatabaseMetrics::ObserverOf(const std::string& service) {
@@ -131,6 +132,11 @@ std::vector<MetricFamily> DatabaseMetrics::Collect() const {
   MetricFamily in_doubt = rpc::Gauges("muster_database_commits_in_doubt",
                                       "Commits of which it is not known now whether they were "
                                       "done.");
+  MetricFamily conninfo =
+      rpc::Gauge("muster_database_conninfo_refused",
+                 "1: the file with the connection string of the database that is there now cannot "
+                 "be used, and the last that could counts on; else 0.",
+                 conninfo_->reloads().refused_now ? 1 : 0);
   MutexLock lock(mutex_);
   for (const auto& [service, observer] : observers_) {
     const rpc::Labels labels = {{"service", service}};
@@ -143,9 +149,9 @@ std::vector<MetricFamily> DatabaseMetrics::Collect() const {
       rpc::AddSample(failures, {{"service", service}, {"sqlstate", sqlstate}}, n);
     rpc::AddSample(in_doubt, labels, observer->in_doubt());
   }
-  std::vector<MetricFamily> families = {std::move(connections),  std::move(refused),
-                                        std::move(transactions), std::move(commits),
-                                        std::move(failures),     std::move(in_doubt)};
+  std::vector<MetricFamily> families = {
+      std::move(connections), std::move(refused),  std::move(transactions), std::move(commits),
+      std::move(failures),    std::move(in_doubt), std::move(conninfo)};
   absl::c_move(JournalFamilies(journals_, journal_keep_), std::back_inserter(families));
   return families;
 }

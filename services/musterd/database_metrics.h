@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "services/musterd/conninfo.h"
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/database_observer.h"
 #include "storage/postgres/journal_gauge.h"
@@ -23,7 +24,7 @@ namespace muster::musterd {
 // long their journals are. Thread-safe.
 class DatabaseMetrics final : public prometheus::Collectable {
  public:
-  DatabaseMetrics();
+  explicit DatabaseMetrics(std::shared_ptr<const Conninfo> conninfo);
   ~DatabaseMetrics() override;
 
   // The observer to be told of all that a service does with its database.
@@ -40,6 +41,7 @@ class DatabaseMetrics final : public prometheus::Collectable {
  private:
   class Observer;
 
+  const std::shared_ptr<const Conninfo> conninfo_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Observer>> observers_ MUSTER_GUARDED_BY(mutex_);
   std::map<std::string, std::unique_ptr<storage::JournalGauge>> journals_ MUSTER_GUARDED_BY(mutex_);

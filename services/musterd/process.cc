@@ -54,8 +54,7 @@ History HistoryOf(Lane& lane) {
 
 Process::Process(ServeOptions options)
     : options_(std::move(options)),
-      memory_(options_.memory_limit == 0 ? CgroupMemoryLimit() : options_.memory_limit),
-      database_metrics_(std::make_shared<DatabaseMetrics>()) {}
+      memory_(options_.memory_limit == 0 ? CgroupMemoryLimit() : options_.memory_limit) {}
 
 Process::~Process() { Shutdown(); }
 
@@ -101,7 +100,7 @@ void Process::Shutdown() {
   // What follows waits for a service that hangs.
   if (vital_signs_ != nullptr) vital_signs_->Stop();
   for (const ServicePart& part : parts_) part.stop();
-  database_metrics_->StopWatching();
+  if (database_metrics_ != nullptr) database_metrics_->StopWatching();
   if (health_server_ != nullptr) health_server_->Shutdown();
   log::Info("stopped");
 }
@@ -177,6 +176,7 @@ absl::Status Process::ReadPolicy() {
 absl::Status Process::ReadConninfo() {
   ASSIGN_OR_RETURN(conninfo_,
                    Conninfo::Create({.path = options_.conninfo_file, .fixed = options_.conninfo}));
+  database_metrics_ = std::make_shared<DatabaseMetrics>(conninfo_);
   return absl::OkStatus();
 }
 
