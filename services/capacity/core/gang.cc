@@ -199,6 +199,12 @@ void JoinParts(ClaimRow& claim, const Ages& ages) {
     younger->nodes += older->nodes;
     claim.parts.erase(older);
   }
+  while (claim.places.size() > kMaxParts) {
+    const auto younger = std::prev(claim.places.end());
+    const auto older = std::prev(younger);
+    younger->nodes += older->nodes;
+    claim.places.erase(older);
+  }
   TidyPlaces(claim);
 }
 

@@ -58,7 +58,8 @@ bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow
 bool CanAnyBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim);
 
 // Joins the two youngest parts of a kind (IsAtOnce) into one with the younger's time, until there
-// are no more than kMaxParts. `ages`: of the machines that the claim holds.
+// are no more than kMaxParts, and the two youngest places in the same way. `ages`: of the machines
+// that the claim holds.
 void JoinParts(ClaimRow& claim, const Ages& ages);
 
 // The gangs for which free machines are kept now, in the order of the queue; the inventory must

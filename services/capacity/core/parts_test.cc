@@ -53,6 +53,17 @@ TEST(PartsTest, TooManyPartsJoinTheTwoYoungest) {
   EXPECT_EQ(claim, before);
 }
 
+TEST(PartsTest, TooManyPlacesJoinTheTwoYoungest) {
+  const int64_t places = kMaxParts + 2;
+  ClaimRow claim;
+  claim.pool_uid = "p";
+  AddPart(claim.parts, T(0), places);
+  for (int64_t i = 0; i < places; ++i) AddPlace(claim, {T(i), "p", 1});
+  JoinParts(claim, {});
+  ASSERT_EQ(claim.places.size(), kMaxParts);
+  EXPECT_EQ(claim.places.back(), (ClaimPlace{T(places - 1), "p", 3}));
+}
+
 // What is asked for at once stays so, and what was lost is replaced alone, whatever joins them.
 TEST(PartsTest, OnlyPartsOfAKindAreJoined) {
   const auto youngest = [](bool oldest_lost, bool middle_lost, bool youngest_lost) {

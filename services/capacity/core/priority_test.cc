@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
+#include "services/capacity/core/limits.h"
 #include "services/capacity/core/parts.h"
 #include "services/capacity/core/testing/world.h"
 
@@ -89,6 +90,23 @@ TEST_F(PriorityTest, PlacesAreUsedUp) {
   Free({"m4"});
   EXPECT_EQ(Held("old"), 1);
   EXPECT_THAT(Audit(world_.state()), IsEmpty());
+}
+
+// A pool whose machines come and go for months is asked for at ever new times.
+TEST_F(PriorityTest, PlacesOfManyTimesBecomeOne) {
+  Ask("acme", "large", 1, 0);
+  Ask("acme", "urgent", 1, 9);
+  Free({"m1"});
+  ASSERT_EQ(Held("urgent"), 1);
+  Ask("umbrella", "other", 1, 0);
+  int64_t nodes = 1;
+  while (nodes < 200) Ask("acme", "large", ++nodes, 0);
+  const ClaimRow claim = world_.View("large").claim;
+  EXPECT_LE(claim.places.size(), kMaxParts);
+  EXPECT_THAT(Audit(world_.state()), IsEmpty());
+  Free({"m2", "m3"});
+  EXPECT_EQ(Held("large"), 1) << "the oldest of its places is still what it was";
+  EXPECT_EQ(Held("other"), 1);
 }
 
 TEST_F(PriorityTest, AMachineLostToRepairIsAskedForAtThePlaceThatItUsedUp) {
