@@ -64,6 +64,19 @@ void Model::GiveBack(Claim& claim, const capacity::MachineReturn& given) {
   machine.reclaim_time.reset();
 }
 
+// "A raise is a new request of its own, ... with its own time" (12).
+absl::Time Model::AskedAlone(const Claim& claim, absl::Time time) const {
+  const auto is_known = [&] {
+    return std::any_of(claim.requests.begin(), claim.requests.end(),
+                       [&](const Request& request) { return request.time == time; }) ||
+           std::any_of(books_.machines.begin(), books_.machines.end(), [&](const auto& entry) {
+             return entry.second.claim == claim.uid && entry.second.request_time == time;
+           });
+  };
+  while (claim.gang && is_known()) time += absl::Microseconds(1);
+  return time;
+}
+
 bool Model::Sync(const std::vector<capacity::SyncClaim>& claims, absl::Time now) {
   bool changed = false;
   absl::Time next = now;
@@ -88,7 +101,10 @@ bool Model::Sync(const std::vector<capacity::SyncClaim>& claims, absl::Time now)
     claim.rests = outstanding > 0 && asked.wanted_nodes > asked.nodes;
     const int64_t kept = claim.rests ? asked.wanted_nodes - Held(books_, claim) : wanted;
     if (outstanding > kept) CancelYoungest(claim, outstanding - kept);
-    if (outstanding < wanted) AddRequest(claim, time, wanted - outstanding, time);
+    if (outstanding < wanted) {
+      const absl::Time alone = AskedAlone(claim, time);
+      AddRequest(claim, alone, wanted - outstanding, alone);
+    }
     if (asked.release) books_.claims.erase(asked.pool_uid);
   }
   return changed;

@@ -29,6 +29,8 @@ class Model {
 
  private:
   void GiveBack(Claim& claim, const capacity::MachineReturn& given);
+  // When what the claim adds counts as asked for, of a request at `time`.
+  absl::Time AskedAlone(const Claim& claim, absl::Time time) const;
 
   Books books_;
 };

@@ -103,15 +103,32 @@ void TakeBack(StagedState<State>& staged, const MachineReturn& given, ClaimRow& 
   staged.Put(std::move(machine));
 }
 
+// When what a gang adds counts as asked for: not at the time of a request that it has already, as
+// one that the same commit decided. They would be one: granted at once together, or this one in
+// pieces beside what the other holds.
+absl::Time AskedAlone(const ClaimRow& claim, const Ages& ages, absl::Time asked) {
+  const auto is_known = [&] {
+    return ages.contains(asked) ||
+           std::any_of(claim.parts.begin(), claim.parts.end(),
+                       [&](const ClaimPart& part) { return part.request_time == asked; });
+  };
+  while (claim.gang && is_known()) asked += kAskedApart;
+  return asked;
+}
+
 // Makes the outstanding parts what `nodes` and the machines held demand.
 // Of what is withheld no more is left than `wanted_nodes` demands beyond that.
 void RecountParts(const State& state, ClaimRow& claim, int64_t wanted_nodes, absl::Time asked) {
-  const int64_t held = state.FootprintOf(claim.pool_uid).held();
+  const Footprint& own = state.FootprintOf(claim.pool_uid);
+  const int64_t held = own.held();
   const int64_t wanted = std::max<int64_t>(0, claim.nodes - held);
   int64_t outstanding = Outstanding(claim.parts);
   if (outstanding > wanted) Cancel(claim, outstanding - wanted);
   if (outstanding < wanted) outstanding += TakeUp(claim, wanted - outstanding);
-  if (outstanding < wanted) Ask(claim, asked, wanted - outstanding, asked);
+  if (outstanding < wanted) {
+    const absl::Time alone = AskedAlone(claim, own.ages, asked);
+    Ask(claim, alone, wanted - outstanding, alone);
+  }
   CancelWithheld(claim, std::max<int64_t>(0, wanted_nodes - held - wanted));
 }
 

@@ -167,22 +167,24 @@ TEST_F(DecideClaimsTest, LoweringCancelsTheYoungest) {
   EXPECT_THAT(Want("a", 0).claim.parts, IsEmpty());
 }
 
-// Their kind follows from what the gang holds, too: the rest of a request that got a machine is not
-// granted at once.
+// Their kind follows from what the gang holds and has lost, too: the rest of a request that got
+// machines is not granted at once.
 TEST_F(DecideClaimsTest, AGangsRequestsBeyondTheMostBecomeOneWithThoseOfTheirKind) {
   int64_t nodes = 0;
   const auto raise = [&](int64_t by) { return Sync(world_.WantGang("g", nodes += by)); };
-  for (size_t i = 1; i < kMaxParts; ++i) raise(2);
-  Machines(1, 1);  // half of what any of them needs
+  for (size_t i = 1; i < kMaxParts; ++i) raise(3);
+  Machines(1, 2);  // fewer than any of them needs
   const absl::Time held = world_.now();
-  ASSERT_THAT(world_.Do(world_.WantGang("g", nodes += 1))->machines, ElementsAre("m1"));
-  ASSERT_EQ(raise(1).claim.parts.size(), kMaxParts) << "at the same time";
+  ASSERT_THAT(raise(2).machines, ElementsAre("m1", "m2"));
+  SyncClaim broken = world_.WantGang("g", nodes);
+  broken.returns = {{"m1", ReturnReason::kBroken}};
+  ASSERT_EQ(Sync(broken).claim.parts.size(), kMaxParts);
   raise(2);
   const absl::Time last = world_.now();
   const ClaimRow claim = raise(2).claim;
   ASSERT_EQ(claim.parts.size(), kMaxParts);
   EXPECT_EQ(claim.parts.end()[-2], (ClaimPart{held, 1}));
-  EXPECT_EQ(claim.parts.back(), (ClaimPart{last, 6}));
+  EXPECT_EQ(claim.parts.back(), (ClaimPart{last, 7}));
 }
 
 TEST_F(DecideClaimsTest, OrderIsClassThenPriorityThenAgeThenUid) {

@@ -58,6 +58,21 @@ TEST_F(GangTest, ARaiseStandsBehindWhoAskedBeforeIt) {
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(4));
 }
 
+// As where one commit decides both.
+TEST_F(GangTest, TwoRaisesAtOneTimeAreTwoRequests) {
+  ASSERT_TRUE(world_.Do(world_.WantGang("g", 2)).ok());
+  ASSERT_TRUE(world_.Do(world_.WantGang("g", 5)).ok());
+  world_.RegisterRack("f", "r", 2);
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(2)) << "the first does not wait for the second";
+  world_.RegisterRack("f", "q", 2);
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(2)) << "what the second adds comes at once";
+  ASSERT_TRUE(world_.Do(world_.WantGang("h", 2)).ok());
+  ASSERT_THAT(world_.MachinesOf("h"), SizeIs(2));
+  ASSERT_TRUE(world_.Do(world_.WantGang("h", 4)).ok());
+  world_.RegisterRack("f", "s", 1);
+  EXPECT_THAT(world_.MachinesOf("h"), SizeIs(2)) << "though it holds machines of the same time";
+}
+
 // A pool that holds its whole zone rises while some of its Nodes drain: what they give back is kept
 // for it.
 TEST_F(GangTest, WhatAGangIsToGiveBackItselfCanCompleteIt) {
