@@ -1,6 +1,5 @@
 #include "services/capacity/capacity_metrics.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -35,7 +34,7 @@ std::vector<MetricFamily> Claims(const Census& census, absl::Time now) {
   MetricFamily nodes = rpc::Gauges("muster_capacity_waiting_nodes", "Nodes that claims wait for.");
   MetricFamily oldest = rpc::Gauges(
       "muster_capacity_oldest_wait_seconds",
-      "For how long the Node that was asked for first has been waited for; 0: none is.");
+      "For how long the Node that has been waited for longest has been so; 0: none is.");
   for (const auto& [key, count] : census.claims) {
     const rpc::Labels labels = {{"zone", key.zone},
                                 {"instance_type", key.instance_type},
@@ -64,25 +63,37 @@ std::shared_ptr<CapacityMetrics> CapacityMetrics::Create(Lane* lane) {
   lane->Subscribe(
       [metrics](absl::Span<const Revised<State::Change>> changes) { metrics->Follow(changes); });
   LearnAll(*lane, metrics->machines_);
+  LearnAll(*lane, metrics->claims_);
   return metrics;
 }
 
 void CapacityMetrics::Follow(absl::Span<const Revised<State::Change>> changes) {
-  // Loaded anew: a machine is known again once it changes.
-  if (changes.empty()) machines_.Forget();
-  machines_.Follow(changes, [&](const MachineRow& before, const MachineRow* after) {
-    const std::optional<absl::Duration> wait =
-        after == nullptr ? std::nullopt : WaitOf(before, *after);
-    if (!wait.has_value()) return;
-    (after->compute_class == ComputeClass::kSpot ? spot_waits_ : default_waits_).Observe(*wait);
-  });
+  // Loaded anew: a row is known again once it changes.
+  if (changes.empty()) {
+    machines_.Forget();
+    claims_.Forget();
+  }
+  // One by one: when a machine is granted its claim is as it was before.
+  for (size_t i = 0; i < changes.size(); ++i) {
+    claims_.Follow(changes.subspan(i, 1), [](const ClaimRow&, const ClaimRow*) {});
+    machines_.Follow(changes.subspan(i, 1), [&](const MachineRow& before, const MachineRow* after) {
+      if (after != nullptr && IsGrant(before, *after)) CountGrant(*after);
+    });
+  }
+}
+
+void CapacityMetrics::CountGrant(const MachineRow& granted) {
+  const std::shared_ptr<const ClaimRow> claim = claims_.Find(ClaimName(granted.claim));
+  if (claim == nullptr) return;
+  (granted.compute_class == ComputeClass::kSpot ? spot_waits_ : default_waits_)
+      .Observe(WaitOf(granted, *claim));
 }
 
 MetricFamily CapacityMetrics::Waits() const {
   MetricFamily family = rpc::Histograms(
       "muster_capacity_wait_seconds",
-      "How long a Node was waited for, from the request to the grant of its machine. Seen in "
-      "committed changes: the same on every replica.");
+      "How long a Node was waited for, from the request, or the loss of its machine, to a grant. "
+      "Seen in committed changes: the same on every replica.");
   default_waits_.AddTo(family, {{"compute_class", "default"}});
   spot_waits_.AddTo(family, {{"compute_class", "spot"}});
   return family;

@@ -34,10 +34,12 @@ class CapacityMetrics final : public prometheus::Collectable {
  private:
   explicit CapacityMetrics(const Lane* lane);
   void Follow(absl::Span<const Revised<State::Change>> changes);
+  void CountGrant(const MachineRow& granted);
   prometheus::MetricFamily Waits() const;
 
   Detachable<Lane> lane_;
   RowFollower<MachineRow> machines_;
+  RowFollower<ClaimRow> claims_;
   rpc::Histogram default_waits_;
   rpc::Histogram spot_waits_;
 };

@@ -92,19 +92,51 @@ TEST_F(CapacityServiceTest, MachinesThatTheCallerKnowsAreNotListedAgain) {
   EXPECT_NE(claim->machines_print(), print);
 }
 
+struct Waits {
+  uint64_t count = 0;
+  double seconds = 0;
+};
+Waits CountWaits(const CapacityService& service) {
+  Waits waits;
+  for (const prometheus::MetricFamily& family : service.collectable()->Collect()) {
+    if (family.name != "muster_capacity_wait_seconds") continue;
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      waits.count += metric.histogram.sample_count;
+      waits.seconds += metric.histogram.sample_sum;
+    }
+  }
+  return waits;
+}
+
 // New machines end the longest waits: those are counted, too.
 TEST_F(CapacityServiceTest, HowLongAMachineThatIsNewWasWaitedForIsCounted) {
   AddCatalogue();
   ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 2)), IsOk());
   ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
   ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 2)), IsOk());
-  uint64_t waits = 0;
-  for (const prometheus::MetricFamily& family : service_->collectable()->Collect()) {
-    if (family.name != "muster_capacity_wait_seconds") continue;
-    for (const prometheus::ClientMetric& metric : family.metric)
-      waits += metric.histogram.sample_count;
-  }
-  EXPECT_EQ(waits, 2u);
+  EXPECT_EQ(CountWaits(*service_).count, 2u);
+}
+
+// It has the age of the request, which the machine that broke had ended.
+TEST_F(CapacityServiceTest, AReplacementWasWaitedForSinceTheLoss) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 1)), IsOk());
+  clock_.Advance(absl::Hours(90 * 24));
+  const auto broken = [&](const std::string& machine, int64_t generation) {
+    v1::SyncClaimRequest request = Claim("p", 1, generation);
+    v1::MachineReturn* given = request.mutable_claim()->add_returns();
+    given->set_machine(machine);
+    given->set_reason(v1::MachineReturn::REASON_BROKEN);
+    return request;
+  };
+  ASSERT_THAT(Call(&Stub::SyncClaim, broken("m1", 2)), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, broken("m2", 3)), IsOk());
+  clock_.Advance(absl::Seconds(20));
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m3"})), IsOk());
+  const Waits waits = CountWaits(*service_);
+  EXPECT_EQ(waits.count, 3u);
+  EXPECT_EQ(waits.seconds, 20);
 }
 
 TEST_F(CapacityServiceTest, GivenBackMachinesGoOnAndAReleasedClaimIsGone) {

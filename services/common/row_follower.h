@@ -44,6 +44,13 @@ class RowFollower {
     }
   }
 
+  // The row of `key` as it is known; null: it is not.
+  std::shared_ptr<const Row> Find(absl::string_view key) const {
+    MutexLock lock(mutex_);
+    const auto known = rows_.find(HashOf(key));
+    return known == rows_.end() ? nullptr : known->second;
+  }
+
   // Forgets all rows: changes were missed.
   void Forget() {
     MutexLock lock(mutex_);

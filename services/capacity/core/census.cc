@@ -28,7 +28,8 @@ void Census::Add(const State& state, const ClaimRow& claim) {
   if (claim.parts.empty()) return;
   ++count.waiting;
   count.nodes += Outstanding(claim.parts);
-  count.oldest = std::min(count.oldest, claim.parts.front().request_time);
+  for (const ClaimPart& part : claim.parts)
+    count.oldest = std::min(count.oldest, WaitedForSince(claim, part.request_time));
 }
 
 }  // namespace muster::capacity

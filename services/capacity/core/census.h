@@ -23,7 +23,7 @@ struct ClaimCount {
   int64_t claims = 0;
   int64_t waiting = 0;                         // claims that wait for one Node at least
   int64_t nodes = 0;                           // Nodes that these wait for
-  absl::Time oldest = absl::InfiniteFuture();  // first request that waits; InfiniteFuture: none
+  absl::Time oldest = absl::InfiniteFuture();  // since when one waits; InfiniteFuture: none does
   bool operator==(const ClaimCount&) const = default;
 };
 

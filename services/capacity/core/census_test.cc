@@ -87,17 +87,46 @@ TEST_F(CensusTest, WhatIsNotInTheCatalogueIsOther) {
 // How long a machine's Node was waited for.
 TEST_F(CensusTest, AGrantTellsHowLongItWasWaitedFor) {
   Sync(world_.Want("d", 1));
+  const ClaimRow claim = *world_.state().FindClaim("d");
   world_.Advance(absl::Minutes(7));
   MachineRow free = World::Machine("m1");
   world_.Register({free});
   const MachineRow held = *world_.state().FindMachine("m1");
-  EXPECT_EQ(WaitOf(free, held), absl::Minutes(7));
-  EXPECT_EQ(WaitOf(held, held), std::nullopt);
-  EXPECT_EQ(WaitOf(held, free), std::nullopt);
+  EXPECT_TRUE(IsGrant(free, held));
+  EXPECT_EQ(WaitOf(held, claim), absl::Minutes(7));
+  EXPECT_FALSE(IsGrant(held, held));
+  EXPECT_FALSE(IsGrant(held, free));
   // One that was earmarked may change hands at once.
   MachineRow another = held;
   another.claim = "s";
-  EXPECT_EQ(WaitOf(another, held), absl::Minutes(7));
+  EXPECT_TRUE(IsGrant(another, held));
+}
+
+// While the machine was there that broke, nobody waited.
+TEST_F(CensusTest, AReplacementIsWaitedForSinceTheLoss) {
+  world_.RegisterSome(2);
+  Sync(world_.Want("d", 2));
+  world_.Advance(absl::Hours(90 * 24));
+  const absl::Time lost = world_.now();
+  Sync(world_.Want("d", 2, World::Returns({"m0"}, ReturnReason::kBroken)));
+  EXPECT_EQ(Count().claims.at(default_).oldest, lost);
+  world_.Advance(absl::Minutes(5));
+  Sync(world_.Want("d", 2, World::Returns({"m1"}, ReturnReason::kBroken)));
+  EXPECT_EQ(Count().claims.at(default_).oldest, lost) << "of the first of them";
+  const ClaimRow claim = *world_.state().FindClaim("d");
+  world_.RegisterSome(2);
+  EXPECT_EQ(WaitOf(*world_.state().FindMachine("m2"), claim), absl::Minutes(5));
+  EXPECT_THAT(world_.state().FindClaim("d")->lost, IsEmpty());
+}
+
+// Of a request of which one Node never came the other one is no reason to count anew.
+TEST_F(CensusTest, WhatNeverCameIsWaitedForSinceTheRequest) {
+  world_.RegisterSome(1);
+  const absl::Time asked = world_.now();
+  Sync(world_.Want("d", 2));
+  world_.Advance(absl::Hours(5));
+  Sync(world_.Want("d", 2, World::Returns({"m0"}, ReturnReason::kBroken)));
+  EXPECT_EQ(Count().claims.at(default_).oldest, asked);
 }
 
 }  // namespace

@@ -96,8 +96,8 @@ void TakeBack(StagedState<State>& staged, const MachineReturn& given, ClaimRow& 
   machine.reclaim_time.reset();
   machine.earmark.clear();
   const absl::Time asked = machine.request_time.value_or(now);
+  if (broken) NoteLost(claim, asked, now);
   if (broken) Ask(claim, asked, 1, machine.place_time.value_or(asked));
-  if (broken) NoteLost(claim, asked);
   machine.request_time.reset();
   machine.place_time.reset();
   staged.Put(std::move(machine));

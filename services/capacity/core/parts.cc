@@ -58,24 +58,39 @@ void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time) {
   if (--part->nodes == 0) parts.erase(part);
 }
 
-void NoteLost(ClaimRow& claim, absl::Time time) {
-  const auto at = std::lower_bound(claim.lost.begin(), claim.lost.end(), time);
-  if (at == claim.lost.end() || *at != time) claim.lost.insert(at, time);
+namespace {
+
+bool HasPart(const ClaimRow& claim, absl::Time time) {
+  const auto is_of_it = [&](const ClaimPart& part) { return part.request_time == time; };
+  return std::any_of(claim.parts.begin(), claim.parts.end(), is_of_it) ||
+         std::any_of(claim.withheld_parts.begin(), claim.withheld_parts.end(), is_of_it);
+}
+
+std::vector<LostRequest>::const_iterator FindLost(const ClaimRow& claim, absl::Time time) {
+  return std::lower_bound(
+      claim.lost.begin(), claim.lost.end(), time,
+      [](const LostRequest& lost, absl::Time at) { return lost.request_time < at; });
+}
+
+}  // namespace
+
+void NoteLost(ClaimRow& claim, absl::Time time, absl::Time now) {
+  if (!HasLost(claim, time))
+    claim.lost.insert(FindLost(claim, time), {time, HasPart(claim, time) ? time : now});
 }
 
 bool HasLost(const ClaimRow& claim, absl::Time time) {
-  return std::binary_search(claim.lost.begin(), claim.lost.end(), time);
+  const auto at = FindLost(claim, time);
+  return at != claim.lost.end() && at->request_time == time;
 }
 
 void ForgetLost(ClaimRow& claim) {
-  const auto has_part = [&](absl::Time time) {
-    const auto is_of_it = [&](const ClaimPart& part) { return part.request_time == time; };
-    return std::any_of(claim.parts.begin(), claim.parts.end(), is_of_it) ||
-           std::any_of(claim.withheld_parts.begin(), claim.withheld_parts.end(), is_of_it);
-  };
-  claim.lost.erase(std::remove_if(claim.lost.begin(), claim.lost.end(),
-                                  [&](absl::Time time) { return !has_part(time); }),
-                   claim.lost.end());
+  std::erase_if(claim.lost,
+                [&](const LostRequest& lost) { return !HasPart(claim, lost.request_time); });
+}
+
+absl::Time WaitedForSince(const ClaimRow& claim, absl::Time time) {
+  return HasLost(claim, time) ? FindLost(claim, time)->since : time;
 }
 
 namespace {

@@ -22,11 +22,16 @@ void CancelYoungest(std::vector<ClaimPart>& parts, int64_t nodes);
 // Takes one Node from the part of that time. There must be one.
 void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time);
 
-// Of claim.lost, the times of requests that have lost a machine: NoteLost adds one, HasLost tells
-// whether it is there, ForgetLost drops those of which nothing is outstanding or withheld.
-void NoteLost(ClaimRow& claim, absl::Time time);
+// Of claim.lost, the requests that have lost a machine, by their times: NoteLost adds one at `now`,
+// before the machine is asked for again; HasLost tells whether it is there; ForgetLost drops those
+// of which nothing is outstanding or withheld.
+void NoteLost(ClaimRow& claim, absl::Time time, absl::Time now);
 bool HasLost(const ClaimRow& claim, absl::Time time);
 void ForgetLost(ClaimRow& claim);
+
+// Since when what is outstanding of the request of that time has been waited for: a lost machine's
+// Node keeps its age, but while it had its machine nobody waited.
+absl::Time WaitedForSince(const ClaimRow& claim, absl::Time time);
 
 // The claim's places, oldest first.
 std::vector<ClaimPlace> PlacesOf(const ClaimRow& claim);

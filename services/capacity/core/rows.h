@@ -92,6 +92,15 @@ struct ClaimPlace {
   bool operator==(const ClaimPlace&) const = default;
 };
 
+// A request that has lost machines to repair.
+struct LostRequest {
+  absl::Time request_time = absl::UnixEpoch();
+  // How long its oldest Node that is outstanding has been waited for: since the request or, when it
+  // was granted before, since the loss.
+  absl::Time since = absl::UnixEpoch();
+  bool operator==(const LostRequest&) const = default;
+};
+
 // The machines held are not in the row: they carry the claim's uid (State::FootprintOf). Always:
 // sum of parts = max(0, nodes - machines held).
 struct ClaimRow {
@@ -111,9 +120,9 @@ struct ClaimRow {
   int64_t reclaim_generation = 0;  // reclaims of its machines, begun or taken back
   std::string organization = {};
   std::vector<ClaimPlace> places = {};  // by time, then asked_by; empty: those of its parts
-  // Times of the requests that lost a machine and of which something is outstanding or withheld, in
-  // order. Matters for gangs.
-  std::vector<absl::Time> lost = {};
+  // The requests that lost a machine and of which something is outstanding or withheld, by time.
+  // Matters for gangs, and for metrics.
+  std::vector<LostRequest> lost = {};
   // Parts and places of which the last request lets nothing be granted (ClaimRequest.wanted_nodes);
   // the next request puts them back. Rests (parts.h) tells whether they stand in the queue.
   std::vector<ClaimPart> withheld_parts = {};

@@ -133,8 +133,9 @@ std::unique_ptr<const Store<capacity::State>> NewCapacityStore() {
   return std::make_unique<TableStore<capacity::State>>(
       Kind<v1::Zone>(Zones()), Kind<v1::InstanceType>(InstanceTypes()),
       Kind<v1::Machine>(Machines()),
-      Kind<v1::Claim>(Claims(), {"lost_times", "withheld_parts", "withheld_places",
-                                 "withheld_generation", "leaving_nodes", "leaving_generation"}),
+      Kind<v1::Claim>(Claims(),
+                      {"lost_times", "withheld_parts", "withheld_places", "withheld_generation",
+                       "leaving_nodes", "leaving_generation", "lost_since"}),
       Kind<v1::Arrivals>(Arrivals()), StoredReleasedPools(), StoredKeptRequests());
 }
 

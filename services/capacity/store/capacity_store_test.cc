@@ -45,7 +45,7 @@ ClaimRow Picky(const std::string& uid) {
   claim.leaving_nodes = 2;
   claim.leaving_generation = 1;
   claim.parts = {{absl::UnixEpoch() + absl::Hours(2), 3}};
-  claim.lost = {absl::UnixEpoch() + absl::Hours(2)};
+  claim.lost = {{absl::UnixEpoch() + absl::Hours(2), absl::UnixEpoch() + absl::Hours(3)}};
   claim.withheld_parts = {{absl::UnixEpoch() + absl::Hours(1), 2}};
   claim.withheld_places = {{absl::UnixEpoch(), "q", 2}};
   claim.places = {{absl::UnixEpoch(), "q", 2}, {absl::UnixEpoch() + absl::Microseconds(1), uid, 1}};

@@ -1,5 +1,6 @@
 #include "services/capacity/wire/capacity_wire.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -45,6 +46,17 @@ std::vector<ClaimPart> ReadParts(const Parts& parts) {
   std::vector<ClaimPart> out;
   for (const v1::ClaimPart& part : parts)
     out.push_back({FromTimestamp(part.request_time()), part.nodes()});
+  return out;
+}
+
+// A server that does not know `lost_since` hands it on as it was.
+std::vector<LostRequest> ReadLost(const v1::Claim& claim) {
+  const bool told = claim.lost_since_size() == claim.lost_times_size();
+  std::vector<LostRequest> out;
+  for (int i = 0; i < claim.lost_times_size(); ++i) {
+    const absl::Time asked = FromTimestamp(claim.lost_times(i));
+    out.push_back({asked, told ? std::max(asked, FromTimestamp(claim.lost_since(i))) : asked});
+  }
   return out;
 }
 
@@ -123,7 +135,10 @@ v1::Claim ToProto(const ClaimRow& claim) {
   out.set_reclaim_generation(claim.reclaim_generation);
   out.set_organization(claim.organization);
   for (const ClaimPlace& place : claim.places) *out.add_places() = ToProto(place);
-  for (const absl::Time time : claim.lost) SetTimestamp(time, out.add_lost_times());
+  for (const LostRequest& lost : claim.lost) {
+    SetTimestamp(lost.request_time, out.add_lost_times());
+    SetTimestamp(lost.since, out.add_lost_since());
+  }
   for (const ClaimPart& part : claim.withheld_parts) *out.add_withheld_parts() = ToProto(part);
   for (const ClaimPlace& place : claim.withheld_places) *out.add_withheld_places() = ToProto(place);
   out.set_withheld_generation(claim.withheld_generation);
@@ -271,7 +286,7 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   row.reclaim_generation = claim.reclaim_generation();
   row.organization = claim.organization();
   row.places = ReadPlaces(claim.places());
-  for (const auto& time : claim.lost_times()) row.lost.push_back(FromTimestamp(time));
+  row.lost = ReadLost(claim);
   row.withheld_parts = ReadParts(claim.withheld_parts());
   row.withheld_places = ReadPlaces(claim.withheld_places());
   row.withheld_generation = claim.withheld_generation();

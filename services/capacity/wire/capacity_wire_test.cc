@@ -33,7 +33,7 @@ ClaimRow SomeClaim() {
   claim.priority = -3;
   claim.pool = "organizations/acme/clusters/c1/nodePools/train";
   claim.parts = {{kTime, 2}, {kTime + absl::Seconds(1), 3}};
-  claim.lost = {kTime};
+  claim.lost = {{kTime, kTime + absl::Seconds(5)}};
   claim.withheld_parts = {{kTime, 3}};
   claim.withheld_places = {{kTime, "p-1", 1}, {kTime, "p-2", 2}};
   claim.returns_digest = -12345;
@@ -118,6 +118,7 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                 }
                 returns_digest: -12345
                 lost_times { seconds: 1750000000 nanos: 1000 }
+                lost_since { seconds: 1750000005 nanos: 1000 }
                 withheld_parts {
                   request_time { seconds: 1750000000 nanos: 1000 }
                   nodes: 3
