@@ -32,6 +32,9 @@ std::vector<MetricFamily> Claims(const Census& census, absl::Time now) {
   MetricFamily waiting = rpc::Gauges("muster_capacity_waiting_claims",
                                      "Claims (one a pool) that wait for one machine at least.");
   MetricFamily nodes = rpc::Gauges("muster_capacity_waiting_nodes", "Nodes that claims wait for.");
+  MetricFamily servable =
+      rpc::Gauges("muster_capacity_servable_nodes",
+                  "Of the Nodes waited for those of claims that enough free machines match.");
   MetricFamily oldest = rpc::Gauges(
       "muster_capacity_oldest_wait_seconds",
       "For how long the Node that has been waited for longest has been so; 0: none is.");
@@ -41,10 +44,11 @@ std::vector<MetricFamily> Claims(const Census& census, absl::Time now) {
                                 {"compute_class", std::string(NameOf(key.compute_class))}};
     rpc::AddSample(waiting, labels, count.waiting);
     rpc::AddSample(nodes, labels, count.nodes);
+    rpc::AddSample(servable, labels, count.servable);
     rpc::AddSample(oldest, labels,
                    count.waiting == 0 ? 0 : absl::ToDoubleSeconds(now - count.oldest));
   }
-  return {std::move(waiting), std::move(nodes), std::move(oldest)};
+  return {std::move(waiting), std::move(nodes), std::move(servable), std::move(oldest)};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
 
 namespace muster::capacity {
@@ -12,6 +13,13 @@ constexpr char kOther[] = "other";
 InventoryKey KeyOf(const State& state, const std::string& zone, const std::string& type) {
   return {state.FindZone(zone) == nullptr ? kOther : zone,
           state.FindInstanceType(type) == nullptr ? kOther : type};
+}
+
+bool IsServable(const State& state, const ClaimRow& claim, int64_t nodes) {
+  const Inventory* inventory = state.FindInventory({claim.zone, claim.instance_type});
+  return inventory != nullptr && inventory->free() >= nodes &&
+         inventory->Matching(claim.affinity).free() >= nodes &&
+         OfferOf(state, claim.zone, claim.instance_type, claim.compute_class) == Offer::kOffered;
 }
 
 }  // namespace
@@ -26,8 +34,10 @@ void Census::Add(const State& state, const ClaimRow& claim) {
   ClaimCount& count = claims[{zone, type, claim.compute_class}];
   ++count.claims;
   if (claim.parts.empty()) return;
+  const int64_t nodes = Outstanding(claim.parts);
   ++count.waiting;
-  count.nodes += Outstanding(claim.parts);
+  count.nodes += nodes;
+  if (IsServable(state, claim, nodes)) count.servable += nodes;
   for (const ClaimPart& part : claim.parts)
     count.oldest = std::min(count.oldest, WaitedForSince(claim, part.request_time));
 }

@@ -24,6 +24,8 @@ struct ClaimCount {
   int64_t waiting = 0;                         // claims that wait for one Node at least
   int64_t nodes = 0;                           // Nodes that these wait for
   absl::Time oldest = absl::InfiniteFuture();  // since when one waits; InfiniteFuture: none does
+  // Of `nodes`: of claims that are offered the type and that enough free machines match.
+  int64_t servable = 0;
   bool operator==(const ClaimCount&) const = default;
 };
 

@@ -64,6 +64,27 @@ TEST_F(CensusTest, ClassesWaitApart) {
   EXPECT_EQ(claims.at(spot_).nodes, 4);
 }
 
+// A gang whose last machine is in repair waits beside free ones, and so does who wants others.
+TEST_F(CensusTest, WhoWaitsThoughEnoughMachinesThatMatchAreFree) {
+  world_.RegisterSome(4, {{"disk", "hdd"}});
+  world_.RegisterSome(1, {{"disk", "nvme"}});
+  Sync(World::Where(world_.Want("n", 1), "disk", {"nvme"}));
+  Sync(World::Where(world_.Want("m", 2), "disk", {"nvme"}));
+  EXPECT_EQ(Count().claims.at(default_).nodes, 2);
+  EXPECT_EQ(Count().claims.at(default_).servable, 0) << "those that are free do not match";
+  const auto wants_racks = [&](const std::string& uid) {
+    return World::OfRacks(world_.Want(uid, World::kNodesPerRack));
+  };
+  world_.RegisterRack("f", "r1", 3, World::kRackType);
+  Sync(wants_racks("a"));
+  const CensusKey racks{World::kZone, World::kRackType, ComputeClass::kDefault};
+  EXPECT_EQ(Count().claims.at(racks).servable, 0) << "too few are free";
+  world_.RegisterRack("f", "r2", 3, World::kRackType);
+  EXPECT_EQ(Count().claims.at(racks).servable, World::kNodesPerRack);
+  world_.Do(UpdateZone{{.id = World::kZone}});
+  EXPECT_EQ(Count().claims.at(racks).servable, 0) << "the type is no longer offered";
+}
+
 // A pool of a type that there is not waits too, and names it as it likes.
 TEST_F(CensusTest, WhatIsNotInTheCatalogueIsOther) {
   for (const char* type : {"made-up-1", "made-up-2"}) {
