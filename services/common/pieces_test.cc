@@ -131,6 +131,15 @@ TEST_F(RowFollowerTest, ForgetsWhatIsGone) {
   EXPECT_THAT(told_, ElementsAre("apple 1 to 0"));
 }
 
+TEST_F(RowFollowerTest, FindsWhatItKnows) {
+  EXPECT_EQ(follower_.Find("apple"), nullptr);
+  Tell({ChangeTo("apple", 1), ChangeTo("apple", 2)});
+  ASSERT_NE(follower_.Find("apple"), nullptr);
+  EXPECT_EQ(follower_.Find("apple")->weight, 2);
+  Tell({Gone("apple")});
+  EXPECT_EQ(follower_.Find("apple"), nullptr);
+}
+
 TEST_F(RowFollowerTest, WhatItNeverKnewMayGo) {
   Tell({Gone("apple")});
   EXPECT_THAT(told_, IsEmpty());
