@@ -406,6 +406,22 @@ TEST(FinderNumbersTest, AGangForWhichTooLittleIsLeftFreeKeepsSpotToItself) {
     EXPECT_EQ(world.StateOf(id), MachineState::kHeld) << id;
 }
 
+// What comes for one of its requests does not come for another.
+TEST(FinderNumbersTest, AGangsSecondRequestKeepsSpotToItselfThoughMachinesComeForTheFirst) {
+  Scene scene;
+  World& world = scene.world();
+  scene.Machines(2);
+  scene.Claim("p", 2);
+  scene.Machines(3);
+  scene.Claim("spot", 3, Spot);
+  scene.Claim("gang", 2, Gang);
+  scene.Claim("gang", 4, Gang);
+  EXPECT_THAT(FindPlacements(world.state(), {{Ask(1)}, {}})[0].placements,
+              ElementsAre(Placement{0, 0, 4, 5, Label::kLimited}));
+  scene.Claim("late", 1);
+  EXPECT_EQ(world.View("spot").reclaims.size(), 2u);
+}
+
 // One that spot can complete takes what it waits for, and no more.
 TEST(FinderNumbersTest, WhatAGangLeavesOfSpotCanBeReclaimed) {
   Scene scene;

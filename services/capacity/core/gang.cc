@@ -112,21 +112,36 @@ std::optional<KeptGang> Kept(const State& state, const Inventory& inventory,
   return keeps ? std::optional(std::move(gang)) : std::nullopt;
 }
 
-// Whether the request of a gang waits for more than comes for it. `kept`: KeptGangs.
-bool Blocks(const State& state, const Inventory& inventory, const ClaimRow& claim,
-            absl::Time request_time, const std::vector<KeptGang>& kept) {
-  const std::vector<ClaimPart>& parts = PartsInQueue(claim);
-  const auto part = std::find_if(parts.begin(), parts.end(), [&](const ClaimPart& one) {
-    return one.request_time == request_time;
-  });
-  const Position position = inventory.queue().PositionOf(claim, *part);
+// How many machines an at-once part misses beside what is free for it. `kept`: KeptGangs.
+int64_t CountMissing(const Inventory& inventory, const ClaimRow& claim, const ClaimPart& part,
+                     const std::vector<KeptGang>& kept) {
+  const Position position = inventory.queue().PositionOf(claim, part);
   std::vector<KeptGang> ahead;
   std::copy_if(kept.begin(), kept.end(), std::back_inserter(ahead),
                [&](const KeptGang& gang) { return !gang.overdue && gang.position < position; });
-  const int64_t missing =
-      part->nodes - CountFree(inventory, EligibleMachinesOf(claim.affinity, ahead));
-  return inventory.spot().CoveredFor(claim.pool_uid) < missing &&
-         CanEverBeMet(state, inventory, claim, *part);
+  const int64_t free = CountFree(inventory, EligibleMachinesOf(claim.affinity, ahead));
+  return std::max<int64_t>(0, part.nodes - free);
+}
+
+// Whether the request of a gang waits for more than comes for it. Of what comes for the claim its
+// older requests have theirs first; those that asked at `keeps_after` or before come last.
+bool Blocks(const State& state, const Inventory& inventory, const ClaimRow& claim,
+            absl::Time request_time, const std::vector<KeptGang>& kept, absl::Time keeps_after) {
+  const Ages& ages = state.FootprintOf(claim.pool_uid).ages;
+  int64_t covered = inventory.spot().CoveredFor(claim.pool_uid);
+  for (const ClaimPart& part : PartsInQueue(claim)) {
+    if (part.request_time == request_time) {
+      return covered < CountMissing(inventory, claim, part, kept) &&
+             CanEverBeMet(state, inventory, claim, part);
+    }
+    if (covered == 0) continue;
+    const bool at_once = IsAtOnce(claim, part, ages);
+    if (at_once && part.request_time <= keeps_after) continue;
+    const int64_t missing =
+        at_once ? CountMissing(inventory, claim, part, kept) : std::min(part.nodes, covered);
+    if (missing <= covered) covered -= missing;
+  }
+  return false;
 }
 
 }  // namespace
@@ -268,7 +283,7 @@ std::vector<Affinity> BlockingAffinities(const State& state, const InventoryKey&
     const bool blocks = std::any_of(line.begin(), line.end(), [&](const auto& waiting) {
       const auto& [compute_class, request_time, uid] = waiting;
       return compute_class == ComputeClass::kDefault && request_time > keeps_after &&
-             Blocks(state, *inventory, *state.FindClaim(uid), request_time, kept);
+             Blocks(state, *inventory, *state.FindClaim(uid), request_time, kept, keeps_after);
     });
     if (blocks) blocking.push_back(selector.affinity);
   }
