@@ -289,7 +289,9 @@ TEST(TransitionTime, OfOurOwnConditionStaysWhileItsStatusDoes) {
 
 TEST(TransitionTime, OfMustersConditionsIsMusters) {
   const v1::NodePool pool = HealthyPool();
-  for (const Json& condition : Desired(MakeObject(1), &pool)["conditions"])
+  const Json status = Desired(MakeObject(1), &pool);
+  ASSERT_FALSE(status["conditions"].empty());
+  for (const Json& condition : status["conditions"])
     EXPECT_EQ(condition["lastTransitionTime"], kTime);
 }
 
