@@ -14,6 +14,8 @@ constexpr int64_t kLeastWindow = 4;
 // What has to last for a few minutes lasts for longer here than a busy machine stands still.
 constexpr int64_t kStall = 4;
 bool IsFewMinutes(int64_t seconds) { return seconds >= 2 && seconds <= 5; }
+// What has to last for an hour shows nothing by it that half of that does not.
+constexpr int64_t kLongestFor = 30;
 
 int64_t Seconds(const std::string& number, const std::string& unit) {
   int64_t value = 0;
@@ -35,7 +37,10 @@ std::string FasterRules(absl::string_view rules, int times) {
   for (std::sregex_iterator it(all.begin(), all.end(), duration), end; it != end; ++it) {
     const std::smatch& found = *it;
     int64_t seconds = Seconds(found[2], found[3]) / times;
-    if (found[1] == "for: " && IsFewMinutes(seconds)) seconds += kStall;
+    if (found[1] == "for: ") {
+      if (IsFewMinutes(seconds)) seconds += kStall;
+      seconds = std::min(seconds, kLongestFor);
+    }
     faster.append(from, found[0].first);
     absl::StrAppend(&faster, found[1].str(),
                     found[1] == "[" ? std::max(seconds, kLeastWindow) : seconds, "s",

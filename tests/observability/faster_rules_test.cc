@@ -8,8 +8,15 @@ namespace {
 TEST(FasterRules, DivideWhatHasToPass) {
   EXPECT_EQ(FasterRules("expr: sum(increase(a[1h])) > 3600\nfor: 2m\n", 60),
             "expr: sum(increase(a[60s])) > 3600\nfor: 6s\n");
-  EXPECT_EQ(FasterRules("for: 1d", 60), "for: 1440s");
+  EXPECT_EQ(FasterRules("for: 15m", 60), "for: 15s");
   EXPECT_EQ(FasterRules("for: 1m", 60), "for: 1s");
+}
+
+TEST(FasterRules, NobodyWaitsForAnHour) {
+  EXPECT_EQ(FasterRules("for: 30m", 60), "for: 30s");
+  EXPECT_EQ(FasterRules("for: 1h", 60), "for: 30s");
+  EXPECT_EQ(FasterRules("repeat_interval: 1h\nexpr: rate(a[1h])\n", 60),
+            "repeat_interval: 60s\nexpr: rate(a[60s])\n");
 }
 
 TEST(FasterRules, WindowsHoldAFewScrapes) {

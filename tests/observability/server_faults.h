@@ -19,7 +19,7 @@
 namespace muster::testing {
 
 // Real faults of servers, their database and their fleet, and who is paged for them: Debian's
-// Prometheus with our rules, sixty times as fast. Each test has a stack of its own.
+// Prometheus with our rules, sixty times as fast (FasterRules). Each test has a stack of its own.
 class ServerFaults : public ::testing::Test {
  protected:
   static MiniMuster::Options Fast() {
