@@ -69,9 +69,9 @@ TEST(PartsTest, OnlyPartsOfAKindAreJoined) {
   const auto youngest = [](bool oldest_lost, bool middle_lost, bool youngest_lost) {
     ClaimRow claim = WithParts(kMaxParts + 1, true);
     Ages held;
-    if (oldest_lost) NoteLost(claim, T(kMaxParts - 2));
+    if (oldest_lost) NoteLost(claim, T(kMaxParts - 2), T(kMaxParts));
     if (middle_lost) held[T(kMaxParts - 1)] = 1;  // is granted in parts
-    if (youngest_lost) NoteLost(claim, T(kMaxParts));
+    if (youngest_lost) NoteLost(claim, T(kMaxParts), T(kMaxParts));
     JoinParts(claim, held);
     EXPECT_EQ(claim.parts.size(), kMaxParts);
     return std::vector<ClaimPart>(claim.parts.end() - 2, claim.parts.end());
