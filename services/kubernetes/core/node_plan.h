@@ -61,8 +61,8 @@ struct NodePlan {
 // that was carried out gives an empty one.
 NodePlan PlanNode(const NodeFacts& facts);
 
-// Whether the Node's machine is off or given up, and only has to be taken back: a v1 Node has nothing
-// behind it.
+// Whether the Node's machine is off or given up, and only has to be taken back: a v1 Node has
+// nothing behind it.
 bool IsOver(lifecycle::v1::Node::State state);
 
 // Whether the Pod is work of the machine; `object`: its v1 Node, null: there is none. Where that is
