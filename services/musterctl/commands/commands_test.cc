@@ -160,6 +160,8 @@ TEST_F(CommandsTest, HelpNamesEveryCommandAndFlag) {
     EXPECT_THAT(out(), HasSubstr("Usage: musterctl " + command.usage));
     for (const Flag& flag : command.flags) EXPECT_THAT(out(), HasSubstr("--" + flag.name));
   }
+  EXPECT_EQ(RunLine({"describe", "--help"}), kDone);
+  EXPECT_THAT(out(), Not(HasSubstr("jsonpath"))) << "it takes wide alone";
   EXPECT_EQ(RunLine({}), kWrongUse);
   EXPECT_EQ(RunLine({"version"}), kDone);
   // As git, kubectl and others have it.

@@ -70,22 +70,26 @@ Command GetCommand() {
 }
 
 Command DescribeCommand() {
-  return {
-      .name = "describe",
-      .run = Describe,
-      .usage = "describe KIND [NAME...] | KIND/NAME... [-o wide|--all] [-l SELECTOR]",
-      .summary = "Shows resources in full; NodePools and Nodes with their events.",
-      .details =
-          "A healthy new NodePool reads as in the API reference. Its nodeProfile and revisions "
-          "are shown\n"
-          "as soon as a configuration was staged after the first, waits or is disabled; with "
-          "-o wide or\n"
-          "--all always, and a reconfiguration that is over, too.",
-      .examples =
-          "describe nodepool train\n"
-          "describe node/train/g1a2b3c\n"
-          "describe quotas",
-      .flags = {OutputFlag(), {.name = "all", .meaning = "The same as -o wide."}, SelectorFlag()}};
+  return {.name = "describe",
+          .run = Describe,
+          .usage = "describe KIND [NAME...] | KIND/NAME... [-o wide|--all] [-l SELECTOR]",
+          .summary = "Shows resources in full; NodePools and Nodes with their events.",
+          .details =
+              "A healthy new NodePool reads as in the API reference. Its nodeProfile and revisions "
+              "are shown\n"
+              "as soon as a configuration was staged after the first, waits or is disabled; with "
+              "-o wide or\n"
+              "--all always, and a reconfiguration that is over, too.",
+          .examples =
+              "describe nodepool train\n"
+              "describe node/train/g1a2b3c\n"
+              "describe quotas",
+          .flags = {{.name = "output",
+                     .letter = 'o',
+                     .value = "FORMAT",
+                     .meaning = "wide: all of a NodePool, as above."},
+                    {.name = "all", .meaning = "The same as -o wide."},
+                    SelectorFlag()}};
 }
 
 Command EventsCommand() {
