@@ -245,6 +245,9 @@ TEST_F(FinderTest, WritesTheManifestOfWhatItRecommends) {
   EXPECT_EQ(RunLine({"find", "placements", "T=4", "t=2:spot", "-o", "json"}), kDone);
   EXPECT_THAT(out(), HasSubstr("\"name\": \"t\""));
   EXPECT_THAT(out(), HasSubstr("\"name\": \"t-spot\""));
+  // As from a terminal of Latin-1.
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "-o", "json", "--labels=team=\xe4"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\"team\": \"\xef\xbf\xbd\""));
 }
 
 TEST_F(FinderTest, WritesEachManifestUnderANameOfItsOwn) {

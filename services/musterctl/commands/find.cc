@@ -214,7 +214,9 @@ absl::Status PrintFound(Session& session, const std::vector<lifecycle::v1::NodeP
   for (const lifecycle::v1::NodePool& pool : pools) {
     const auto object = OwnersPart(pool);
     if (as_json) {
-      session.env.out << object.dump(2) << "\n";
+      // Names and labels are the line's, and need not be UTF-8.
+      using nlohmann::json;
+      session.env.out << object.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
     } else {
       session.env.out << (documents++ > 0 ? "---\n" : "") << "# For a cluster in " << zone << ".\n"
                       << ToYaml(object);
