@@ -215,7 +215,7 @@ absl::Status BatchCommitter<State>::FinishSent() {
   }
   TakeBackOpen();
   batch.TakeBack();
-  if (absl::IsInternal(status) && commands.size() > 1) return alone_.CommitHalves(commands);
+  if (MayBeOfAPart(status) && commands.size() > 1) return alone_.CommitHalves(commands);
   if (again || absl::IsFailedPrecondition(status)) return alone_.Commit(commands);
   outcome_.Answer(commands, status, 0);
   return absl::IsUnavailable(status) ? status : absl::OkStatus();

@@ -44,7 +44,7 @@ class LockedCommitter {
         outcome_(outcome) {}
 
   // Commits `commands`, in several transactions if they are too much for one. If the tables refuse
-  // a transaction, each half of its commands is tried by itself. All are answered. UNAVAILABLE: the
+  // a transaction, each half of its commands is tried by itself, unless a table is missing. All are answered. UNAVAILABLE: the
   // database is away.
   absl::Status Commit(absl::Span<LaneCommand<State>> commands);
   // The same for commands that the tables refused together: begins with their halves.
@@ -100,7 +100,7 @@ absl::Status LockedCommitter<State>::Commit(absl::Span<LaneCommand<State>> comma
     const absl::Time began = absl::Now();
     status = CommitSome(commands, shown, about);
     const auto answered = commands.subspan(0, about.commands);
-    if (absl::IsInternal(status) && about.is_decision && answered.size() > 1) {
+    if (MayBeOfAPart(status) && about.is_decision && answered.size() > 1) {
       status = CommitHalves(answered);
     } else {
       outcome_.RecordWork(answered, began, status);

@@ -104,6 +104,13 @@ bool WaitedForLock(const absl::Status& status) {
   return absl::StartsWith(error::CauseOf(status), kLockTimeout);
 }
 
+bool MayBeOfAPart(const absl::Status& status) {
+  const std::string cause = error::CauseOf(status);
+  const bool has_state = cause.find(": ") == 5;
+  const bool misses_something = absl::StartsWith(cause, "42") || absl::StartsWith(cause, "3F");
+  return absl::IsInternal(status) && !(has_state && misses_something);
+}
+
 TransactionRunner::TransactionRunner(ConnectionPool* pool, RunnerOptions options)
     : pool_(pool), options_(std::move(options)) {}
 

@@ -170,6 +170,21 @@ TEST_F(QuotaLaneLoadTest, NoCommandIsToBlameWhereTheHeadIsRefused) {
   EXPECT_LE(tries->locks, 2) << "one for each half of those that were refused together";
 }
 
+// It would be missing for each half, too, and for each half of that.
+TEST_F(QuotaLaneLoadTest, NorWhereATableIsMissing) {
+  const auto tries = std::make_shared<Tries>();
+  Lane& lane = NewLane(Counting(tries));
+  const auto statuses = DoTogether(lane, 64, -1, [&] {
+    database_.Execute("ALTER TABLE quota.holding RENAME TO elsewhere");
+    tries->count = 0;
+  });
+  for (const absl::Status& status : statuses)
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal));
+  EXPECT_EQ(tries->count, 2) << "the one that holds the lane, and all that were refused together";
+  database_.Execute("ALTER TABLE quota.elsewhere RENAME TO holding");
+  EXPECT_THAT(Do(lane, Want("a", 0)), IsOk());
+}
+
 TEST_F(QuotaLaneLoadTest, ATransactionTakesNoMoreCommandsThanItsChangesAllow) {
   LaneOptions few;
   few.max_batch_changes = 10;
