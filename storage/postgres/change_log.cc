@@ -85,11 +85,6 @@ constexpr Statement kFirstChangesAfter = {
 constexpr Statement kReadRevisions = {"journal_read_revisions",
                                       "SELECT revision, kind, key, change FROM journal"
                                       " WHERE revision = ANY ($1::bigint[])"};
-constexpr Statement kLastBefore = {
-    "journal_last_before",
-    "SELECT coalesce(max(revision), $1::bigint) FROM (SELECT revision, commit_time FROM journal"
-    " WHERE revision > $1::bigint ORDER BY revision LIMIT $2) AS next"
-    " WHERE commit_time < $3"};
 
 #undef MUSTER_NEXT
 #undef MUSTER_SHOWN
@@ -202,10 +197,6 @@ std::vector<PastRow> ReadRevisions(Transaction& tx, const std::vector<int64_t>& 
                      .bytes = BytesOf(row[3])});
   }
   return found;
-}
-
-int64_t LastBefore(Transaction& tx, int64_t after, int64_t limit, absl::Time time) {
-  return tx.Exec(kLastBefore, after, limit, ToSqlTime(time))[0][0].as<int64_t>();
 }
 
 }  // namespace journal

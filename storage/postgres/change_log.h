@@ -113,9 +113,6 @@ std::vector<FirstChange> FirstChangesAfter(Transaction& tx, int64_t revision,
 // The journal's rows with these revisions, in no order; those that it has forgotten are missing.
 // `bytes` is null for a deletion.
 std::vector<PastRow> ReadRevisions(Transaction& tx, const std::vector<int64_t>& revisions);
-// Among the `limit` changes after `after`, the last that was committed before `time`; `after` if
-// none was.
-int64_t LastBefore(Transaction& tx, int64_t after, int64_t limit, absl::Time time);
 
 }  // namespace journal
 

@@ -264,7 +264,7 @@ absl::Status LaneDb::Compact(int64_t revision) {
 absl::StatusOr<bool> LaneDb::CompactSome() {
   ASSIGN_OR_RETURN(const Head head, PeekHead(0));
   const int64_t chunk_end = head.compacted_revision + kCompactChunk;
-  ASSIGN_OR_RETURN(const int64_t too_old, TooOld(head.compacted_revision));
+  ASSIGN_OR_RETURN(const int64_t too_old, TooOld());
   const int64_t all = std::max(head.revision - options_.journal_keep, too_old);
   // Never the last: by it those who are level see that the next one follows.
   const int64_t some = std::min({all, chunk_end, head.revision - 1});
@@ -273,13 +273,14 @@ absl::StatusOr<bool> LaneDb::CompactSome() {
   return some == chunk_end;
 }
 
-absl::StatusOr<int64_t> LaneDb::TooOld(int64_t compacted) {
-  if (options_.journal_keep_time == absl::InfiniteDuration()) return compacted;
-  int64_t last = compacted;
+absl::StatusOr<int64_t> LaneDb::TooOld() {
+  if (options_.journal_keep_time == absl::InfiniteDuration()) return 0;
+  int64_t last = 0;
   RETURN_IF_ERROR(reader_.RunStatement(
       [&](Transaction& tx) {
-        last = journal::LastBefore(tx, compacted, kCompactChunk,
-                                   clock_.Now() - options_.journal_keep_time);
+        // What is exactly as old is kept.
+        const absl::Time kept = clock_.Now() - options_.journal_keep_time;
+        last = journal::RevisionAt(tx, kept - absl::Microseconds(1));
         return absl::OkStatus();
       },
       "compact"));

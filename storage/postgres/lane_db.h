@@ -203,9 +203,8 @@ class LaneDb {
   // If `status` is DEADLINE_EXCEEDED, the head may be held by a session whose client is frozen:
   // ends such a session, so that the next transaction gets the head. Returns `status`.
   absl::Status FreeHead(absl::Status status);
-  // The last of the next kCompactChunk changes after `compacted` that is older than
-  // journal_keep_time; `compacted` when none is.
-  absl::StatusOr<int64_t> TooOld(int64_t compacted);
+  // The last revision that is older than journal_keep_time; 0: none that the journal still has.
+  absl::StatusOr<int64_t> TooOld();
   void RunTailer();
   void NotifyOthers();
   void RunCompactor();

@@ -24,7 +24,6 @@ void Follow(Transaction& tx) {
   journal::Read(tx, 0, 1, 1);
   journal::MoveCompacted(tx, 0);
   journal::DeleteCompacted(tx, 1);
-  journal::LastBefore(tx, 0, 1, kThen);
 }
 
 void ReadPast(Transaction& tx, int64_t newest) {
