@@ -40,8 +40,9 @@ class ConnectionPoolTest : public ::testing::Test {
             .schema = "quota"};
   }
   // The server's process.
-  int LendOnce() {
-    const auto loan = pool_.Acquire(absl::InfiniteDuration());
+  int LendOnce() { return LendOnce(pool_); }
+  static int LendOnce(ConnectionPool& pool) {
+    const auto loan = pool.Acquire(absl::InfiniteDuration());
     EXPECT_THAT(loan.status(), IsOk());
     return loan.ok() ? (*loan)->raw().backendpid() : 0;
   }
@@ -50,6 +51,16 @@ class ConnectionPoolTest : public ::testing::Test {
     EXPECT_EQ(
         database_.QueryValue(absl::StrCat("SELECT pg_terminate_backend(", session, ", 60000)")),
         "t");
+  }
+  void RefuseWrites(absl::string_view sqlstate) {
+    database_.Execute(
+        absl::Substitute("CREATE FUNCTION public.refuses_$0() RETURNS trigger LANGUAGE plpgsql AS"
+                         " $$$$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '$0'; END $$$$",
+                         sqlstate));
+    database_.Execute(
+        absl::Substitute("CREATE OR REPLACE TRIGGER refuses BEFORE UPDATE ON quota.journal_head"
+                         " FOR EACH ROW EXECUTE FUNCTION public.refuses_$0()",
+                         sqlstate));
   }
   // What comes of a transaction that writes, as a lane sends it.
   absl::Status SendOne() {
@@ -111,13 +122,26 @@ TEST_F(ConnectionPoolTest, AWarningBeforeCommitCastsNoDoubtOnIt) {
 
 // Not as what the tables refuse, of which each half of a batch would be tried by itself.
 TEST_F(ConnectionPoolTest, ATransactionThatTheServerEndedForItsAgeMayBeTriedAgain) {
-  database_.Execute(
-      "CREATE FUNCTION public.ends() RETURNS trigger LANGUAGE plpgsql AS"
-      " $$ BEGIN RAISE EXCEPTION 'transaction timeout' USING ERRCODE = '25P04'; END $$");
-  database_.Execute(
-      "CREATE TRIGGER ends BEFORE UPDATE ON quota.journal_head"
-      " FOR EACH ROW EXECUTE FUNCTION public.ends()");
+  RefuseWrites("25P04");
   EXPECT_TRUE(absl::IsUnavailable(SendOne()));
+}
+
+// Until it is vacuumed. To ask whether it was committed would take such an id, too.
+TEST_F(ConnectionPoolTest, AServerWithoutIdsForTransactionsIsAwayAndLeavesNoDoubt) {
+  RefuseWrites("54000");
+  EXPECT_TRUE(absl::IsUnavailable(SendOne()));
+  EXPECT_EQ(runner_.stats().in_doubt, 0);
+}
+
+// As long as its disk is full, each try to write would cost all readers theirs.
+TEST_F(ConnectionPoolTest, WhatAServerLacksCostsNoOtherConnection) {
+  ConnectionPool other(Connect(), 1);
+  const int before = LendOnce(other);
+  for (const absl::string_view sqlstate : {"53100", "54000"}) {
+    RefuseWrites(sqlstate);
+    EXPECT_TRUE(absl::IsUnavailable(SendOne())) << sqlstate;
+    EXPECT_EQ(LendOnce(other), before) << sqlstate;
+  }
 }
 
 // Of a role that takes another one, e.g. where whoever logs in is another one each hour.

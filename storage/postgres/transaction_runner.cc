@@ -36,14 +36,23 @@ constexpr absl::string_view kHeadIsElsewhere = "22012";
 constexpr absl::string_view kLockTimeout = "55P03";
 // The statement was cancelled: a timeout.
 constexpr absl::string_view kCancelled = "57014";
+// A limit of Postgres'. No row of ours reaches one: it gives out no more ids of transactions until
+// it is vacuumed.
+constexpr absl::string_view kOutOfIds = "54000";
+
+// 53: the server is out of disk, memory or connections. It answers all the same: what else is
+// connected to it may well read on.
+bool LacksMeans(absl::string_view sqlstate) {
+  return absl::StartsWith(sqlstate, "53") || sqlstate == kOutOfIds;
+}
 
 // 57P01..57P03: the server shuts down, crashed, or starts up. 25P03, 25P04: it cut a transaction
 // that was idle, or (PostgreSQL 17) took longer than transaction_timeout, which a role may have.
-// 53: it is out of disk, memory or connections. 58: its system fails it.
+// 58: its system fails it.
 bool IsAway(absl::string_view sqlstate) {
   return absl::StartsWith(sqlstate, "57P") || absl::StartsWith(sqlstate, "08") ||
-         absl::StartsWith(sqlstate, "53") || absl::StartsWith(sqlstate, "58") ||
-         sqlstate == kReadOnly || sqlstate == "25P03" || sqlstate == "25P04";
+         absl::StartsWith(sqlstate, "58") || LacksMeans(sqlstate) || sqlstate == kReadOnly ||
+         sqlstate == "25P03" || sqlstate == "25P04";
 }
 
 // libpqxx leaves sqlstate() empty in errors that have a class of their own.
@@ -301,7 +310,7 @@ TransactionRunner::Attempt TransactionRunner::Lost(Connection& connection, bool 
                                                    absl::string_view what,
                                                    absl::string_view sqlstate) {
   connection.MarkBroken();
-  pool_->ConnectionLost();
+  if (!LacksMeans(sqlstate)) pool_->ConnectionLost();
   if (committing) return {Outcome::kInDoubt, InDoubt(what), std::string(sqlstate)};
   return {Outcome::kLost, error::WithCause(DatabaseAway(), what), std::string(sqlstate)};
 }
@@ -309,8 +318,9 @@ TransactionRunner::Attempt TransactionRunner::Lost(Connection& connection, bool 
 TransactionRunner::Attempt TransactionRunner::Refused(Connection& connection, bool committing,
                                                       absl::string_view what,
                                                       absl::string_view sqlstate) {
-  // What a read-only server refused leaves no doubt, which only one that writes could resolve.
-  if (sqlstate == kReadOnly) committing = false;
+  // What a server refused that takes no writes leaves no doubt, which only one that does could
+  // resolve.
+  if (sqlstate == kReadOnly || sqlstate == kOutOfIds) committing = false;
   // A timeout may be another's than the server's: whether what was sent had its effect is to be
   // asked.
   if (IsAway(sqlstate) || (sqlstate == kCancelled && committing))

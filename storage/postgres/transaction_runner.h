@@ -41,7 +41,6 @@ struct RunnerOptions {
 
 // Whether `status`, which Run returned, means that a lock was not to be had within lock_timeout.
 bool WaitedForLock(const absl::Status& status);
-
 // Whether `status`, which Run returned, may be about a part of what was said, so that the rest
 // would go through without it: INTERNAL, but not because a table, a column or a right is missing
 // (classes 42 and 3F).
@@ -59,10 +58,10 @@ class TransactionRunner {
   // committed, and should lock a row, so that its COMMIT waits for a synchronous standby; it is
   // asked again and again until it can be answered, Abort() is called, or the database refuses to
   // say; then, and without `resolve`, an unknown outcome is UNKNOWN. Any other error: nothing was
-  // committed. UNAVAILABLE database away, full, or read-only; ABORTED too many conflicts;
-  // DEADLINE_EXCEEDED statement timeout; FAILED_PRECONDITION the head is not where journal::Move
-  // expects it; INTERNAL anything else. What the database said is the
-  // status's cause (error.h), which callers are not shown. `purpose`: see FaultHook.
+  // committed. UNAVAILABLE database away, full, read-only, or out of ids of transactions; ABORTED
+  // too many conflicts; DEADLINE_EXCEEDED statement timeout; FAILED_PRECONDITION the head is not
+  // where journal::Move expects it; INTERNAL anything else. What the database said is the status's
+  // cause (error.h), which callers are not shown. `purpose`: see FaultHook.
   absl::Status Run(const TransactionBody& body, const OutcomeResolver& resolve = nullptr,
                    absl::string_view purpose = "run");
 

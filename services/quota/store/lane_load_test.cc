@@ -154,8 +154,7 @@ TEST_F(QuotaLaneLoadTest, OnePoisonAmongManyCostsTheOthersAFewCommits) {
       << "the one that holds the lane asks where the head is; 64 can be halved six times";
 }
 
-// By an operator's REVOKE, or Postgres, which gives out no more ids of transactions: to try each
-// command by itself would take a connection each time.
+// By an operator's REVOKE: to try each command by itself would take a connection each time.
 TEST_F(QuotaLaneLoadTest, NoCommandIsToBlameWhereTheHeadIsRefused) {
   const auto tries = std::make_shared<Tries>();
   LaneOptions options = Counting(tries);
