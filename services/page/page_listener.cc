@@ -1,15 +1,10 @@
 #include "services/page/page_listener.h"
 
-#include <arpa/inet.h>
 #include <civetweb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -20,6 +15,7 @@
 #include "services/common/http_host.h"
 #include "services/common/log.h"
 #include "services/common/steady_clock.h"
+#include "services/common/stop_listener.h"
 #include "services/page/core/request.h"
 #include "services/page/limits.h"
 #include "services/page/static_files.h"
@@ -102,19 +98,6 @@ int LogMessage(const mg_connection*, const char* message) {
   return 1;
 }
 
-// A connection from this machine to itself, closed at once.
-void Knock(int port) {
-  const int knock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (knock < 0) return;
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  [[maybe_unused]] const int ignored =
-      connect(knock, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  close(knock);
-}
-
 }  // namespace
 
 PageListener::PageListener(Options options) : options_(std::move(options)) {}
@@ -154,24 +137,9 @@ PageListener::~PageListener() {
     stopping_ = true;
     wakes_.SignalAll();
   }
-  if (context_ != nullptr) Stop();
+  // civetweb looks every two seconds whether it is to stop, and when a connection comes.
+  if (context_ != nullptr) StopListener(options_.address, port(), [this] { mg_stop(context_); });
   mg_exit_library();
-}
-
-void PageListener::Stop() {
-  const bool knocks = absl::StartsWith(options_.address, "127.0.0.1:");
-  const int own_port = port();
-  std::atomic<bool> stopped = false;
-  std::thread stop([&] {
-    mg_stop(context_);
-    stopped = true;
-  });
-  // civetweb notices that it is to stop when a connection comes, else only every two seconds.
-  while (!stopped) {
-    if (knocks) Knock(own_port);
-    absl::SleepFor(absl::Milliseconds(10));
-  }
-  stop.join();
 }
 
 int PageListener::port() const {

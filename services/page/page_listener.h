@@ -53,7 +53,6 @@ class PageListener {
  private:
   explicit PageListener(Options options);
 
-  void Stop();
   static int OnRequest(mg_connection* connection);
   // These answer a request and return the HTTP status.
   int Answer(mg_connection* connection);

@@ -12,6 +12,7 @@
 #include "services/common/build_info.h"
 #include "services/common/error.h"
 #include "services/common/http_host.h"
+#include "services/common/stop_listener.h"
 #include "services/rpc/limits.h"
 #include "services/rpc/metric_family.h"
 #include "services/rpc/process_collector.h"
@@ -70,10 +71,13 @@ std::string Metrics::Text() const {
   return out.str();
 }
 
-MetricsEndpoint::MetricsEndpoint(std::unique_ptr<prometheus::Exposer> exposer)
-    : exposer_(std::move(exposer)) {}
+MetricsEndpoint::MetricsEndpoint(std::string address, std::unique_ptr<prometheus::Exposer> exposer)
+    : address_(std::move(address)), exposer_(std::move(exposer)) {}
 
-MetricsEndpoint::~MetricsEndpoint() = default;
+MetricsEndpoint::~MetricsEndpoint() {
+  // As the page's listener.
+  StopListener(address_, port(), [this] { exposer_.reset(); });
+}
 
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Create(
     const Metrics& metrics, const std::string& address) {
@@ -88,7 +92,7 @@ absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Create(
             absl::StrCat(absl::ToInt64Milliseconds(kMetricsTimeout)), "enable_keep_alive", "no"},
         &callbacks);
     for (const auto& collectable : metrics.all_) exposer->RegisterCollectable(collectable);
-    return std::unique_ptr<MetricsEndpoint>(new MetricsEndpoint(std::move(exposer)));
+    return std::unique_ptr<MetricsEndpoint>(new MetricsEndpoint(address, std::move(exposer)));
   } catch (const std::exception& e) {
     return error::Unavailable(absl::StrCat("Cannot serve metrics on ", address, ": ", e.what()));
   }

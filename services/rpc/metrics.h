@@ -58,9 +58,10 @@ class MetricsEndpoint {
   int port() const;
 
  private:
-  explicit MetricsEndpoint(std::unique_ptr<prometheus::Exposer> exposer);
+  MetricsEndpoint(std::string address, std::unique_ptr<prometheus::Exposer> exposer);
 
-  const std::unique_ptr<prometheus::Exposer> exposer_;
+  const std::string address_;
+  std::unique_ptr<prometheus::Exposer> exposer_;
 };
 
 }  // namespace muster::rpc

@@ -181,8 +181,10 @@ TEST(ClosedServerTest, WhatIsClosedIsRefusedAndReflectionIsLeftOut) {
 // As the listeners for probes.
 TEST(HealthServerTest, AServerWithoutServicesServesHealthAlone) {
   Metrics metrics;
-  auto server =
-      Server::Create({.addresses = {"127.0.0.1:0"}, .metrics = &metrics, .reflection = false});
+  auto server = Server::Create({.addresses = {"127.0.0.1:0"},
+                                .metrics = &metrics,
+                                .reflection = false,
+                                .drain_delay = absl::ZeroDuration()});
   ASSERT_TRUE(server.ok()) << server.status();
   const absl::Status started = (*server)->Start();
   ASSERT_TRUE(started.ok()) << started;
