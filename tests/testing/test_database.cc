@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -109,6 +111,7 @@ class Spares {
     try {
       if (!originals_.at(source).Restore(session)) return false;
       session.Close();
+      AwaitNobody(name);
       // Fails if a client that does not know of the test's end has connected again.
       const std::string spare = NewName();
       Rename(name, spare);
@@ -122,6 +125,14 @@ class Spares {
  private:
   explicit Spares(const PostgresCluster& cluster) : cluster_(cluster), admin_(cluster.ConnInfo()) {}
 
+  // Where Postgres still sees a session that ends it waits for a tenth of a second. A session that
+  // stays is left to it.
+  void AwaitNobody(const std::string& name) {
+    const std::string sessions =
+        absl::StrCat("SELECT 1 FROM pg_stat_activity WHERE datname = '", name, "'");
+    for (int looks = 0; looks < 1'000 && !admin_.Run(sessions).empty(); ++looks)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   void Rename(const std::string& from, const std::string& to) {
     admin_.Run(absl::StrCat("ALTER DATABASE ", from, " RENAME TO ", to));
   }
