@@ -30,19 +30,26 @@ T OrThrow(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-// Returns the name of a database that has the migrated schemas and that nobody uses. Where there is
-// none yet it is made under another name and renamed when it is ready: a process that dies
-// meanwhile leaves no half-migrated template.
-std::string EnsureTemplate(const PostgresCluster& cluster, std::vector<std::string> schemas) {
-  const std::string dir = MigrationsDir();
-  if (schemas.empty()) schemas = OrThrow(storage::ListSchemas(dir));
-  const std::string name = absl::StrCat(
-      "template_", OrThrow(storage::FingerprintMigrations(dir, schemas)).substr(0, 16));
+std::vector<std::string> AllIfNone(std::vector<std::string> schemas) {
+  return schemas.empty() ? OrThrow(storage::ListSchemas(MigrationsDir())) : schemas;
+}
+
+std::string TemplateOf(const std::vector<std::string>& schemas) {
+  return absl::StrCat(
+      "template_", OrThrow(storage::FingerprintMigrations(MigrationsDir(), schemas)).substr(0, 16));
+}
+
+// Sees to it that there is a database `name` that has the migrated schemas and that nobody uses. It
+// is made under another name and renamed when it is ready: a process that dies meanwhile leaves no
+// half-migrated template.
+void EnsureTemplate(const PostgresCluster& cluster, const std::string& name,
+                    const std::vector<std::string>& schemas) {
   const std::string exists = absl::StrCat("SELECT 1 FROM pg_database WHERE datname = '", name, "'");
-  if (!RunSql(cluster.ConnInfo(), exists).empty()) return name;
+  if (!RunSql(cluster.ConnInfo(), exists).empty()) return;
   const std::string draft = NewName();
   RunSql(cluster.ConnInfo(), "CREATE DATABASE " + draft);
-  OrThrow(storage::Migrator({.conninfo = cluster.ConnInfo(draft), .dir = dir, .schemas = schemas})
+  OrThrow(storage::Migrator(
+              {.conninfo = cluster.ConnInfo(draft), .dir = MigrationsDir(), .schemas = schemas})
               .Migrate());
   try {
     RunSql(cluster.ConnInfo(), absl::StrCat("ALTER DATABASE ", draft, " RENAME TO ", name));
@@ -51,7 +58,6 @@ std::string EnsureTemplate(const PostgresCluster& cluster, std::vector<std::stri
     // Another process was quicker.
     if (error.state() != "42P04" && error.state() != "23505") throw;
   }
-  return name;
 }
 
 void Clone(const PostgresCluster& cluster, const std::string& source, const std::string& name) {
@@ -154,9 +160,10 @@ std::string MigrationsDir() {
 TestDatabase::TestDatabase(std::vector<std::string> schemas, const PostgresCluster& cluster)
     : cluster_(cluster),
       name_(NewName()),
-      template_(EnsureTemplate(cluster, std::move(schemas))),
+      template_(TemplateOf(schemas = AllIfNone(std::move(schemas)))),
       session_(conninfo()) {
   if (cluster_.is_shared() && Spares::Shared().Take(template_, name_)) return;
+  EnsureTemplate(cluster_, template_, schemas);
   Clone(cluster_, template_, name_);
   if (cluster_.is_shared()) Spares::Shared().Learn(template_, session_);
 }
