@@ -134,6 +134,7 @@ TEST_F(CapacityServiceTest, AReplacementWasWaitedForSinceTheLoss) {
   ASSERT_THAT(Call(&Stub::SyncClaim, broken("m2", 3)), IsOk());
   clock_.Advance(absl::Seconds(20));
   ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m3"})), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, broken("m2", 3)), IsOk());
   const Waits waits = CountWaits(*service_);
   EXPECT_EQ(waits.count, 3u);
   EXPECT_EQ(waits.seconds, 20);
