@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "services/common/append_file.h"
 #include "services/common/coalesced_job.h"
+#include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/log_writer.h"
@@ -35,7 +36,7 @@ class OutputQueue {
     lines_.fetch_add(1, std::memory_order_relaxed);
     MutexLock lock(mutex_);
     if (closing_) {
-      if (!writer_.Write(absl::StrCat(line, "\n")).empty()) ++left_out_;
+      if (stuck_ || !writer_.Write(absl::StrCat(line, "\n")).empty()) ++left_out_;
       return;
     }
     if (waiting_.size() + line.size() >= kMaxWaitingBytes) {
@@ -48,10 +49,20 @@ class OutputQueue {
     if (first) job_.Request();
   }
 
-  void Close() {
+  void Close(absl::Duration patience) {
     {
       MutexLock lock(mutex_);
+      const int64_t last = begun_ + (waiting_.empty() ? 0 : 1);
+      const Deadline end(patience);
+      while (ended_ < last && end.WaitFor(written_, mutex_)) {
+      }
       if (std::exchange(closing_, true)) return;
+      stuck_ = ended_ < last;
+      if (stuck_) {
+        left_out_ += LinesIn(waiting_);
+        waiting_.clear();
+        return;  // the thread may never come back
+      }
     }
     job_.Stop();
   }
@@ -64,6 +75,7 @@ class OutputQueue {
     int64_t untold = 0;
     {
       MutexLock lock(mutex_);
+      ++begun_;
       text.swap(waiting_);
       untold = std::exchange(untold_, 0);
     }
@@ -74,6 +86,9 @@ class OutputQueue {
                       "\n");
     }
     left_out_.fetch_add(LinesIn(writer_.Write(text)), std::memory_order_relaxed);
+    MutexLock lock(mutex_);
+    ++ended_;
+    written_.Signal();
   }
 
   AppendFile writer_;
@@ -82,7 +97,11 @@ class OutputQueue {
   Mutex mutex_;
   std::string waiting_ MUSTER_GUARDED_BY(mutex_);
   int64_t untold_ MUSTER_GUARDED_BY(mutex_) = 0;
+  CondVar written_;
+  int64_t begun_ MUSTER_GUARDED_BY(mutex_) = 0;  // runs of Write
+  int64_t ended_ MUSTER_GUARDED_BY(mutex_) = 0;
   bool closing_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool stuck_ MUSTER_GUARDED_BY(mutex_) = false;  // the thread was not waited for
   CoalescedJob job_{kRest, [this] { Write(); }};
 };
 
@@ -97,7 +116,7 @@ absl::Status OpenOutput(const std::string& file) {
   if (!status.ok()) return error::InvalidField("--log_file", status.message());
   g_queue = queue.release();
   internal::g_writer = [](absl::string_view line) { g_queue.load()->Add(line); };
-  static const int registered = std::atexit(CloseOutput);
+  static const int registered = std::atexit([] { CloseOutput(); });
   (void)registered;
   return absl::OkStatus();
 }
@@ -107,9 +126,9 @@ absl::Status ReopenOutput() {
   return queue == nullptr ? absl::OkStatus() : queue->Open();
 }
 
-void CloseOutput() {
+void CloseOutput(absl::Duration patience) {
   OutputQueue* const queue = g_queue;
-  if (queue != nullptr) queue->Close();
+  if (queue != nullptr) queue->Close(patience);
 }
 
 OutputStats TheOutputStats() {

@@ -149,5 +149,21 @@ TEST_F(LogOutputTest, WhatComesFasterThanItIsReadIsLeftOutAndCounted) {
   EXPECT_THAT(read_text, HasSubstr("the end"));
 }
 
+// As when the reader of a container's stderr hangs: SIGTERM is to end it all the same.
+TEST_F(LogOutputTest, APipeThatNobodyReadsKeepsNoProgramFromItsEnd) {
+  std::signal(SIGPIPE, SIG_IGN);
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  const int reader = open(Path("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_TRUE(OpenOutput(Path("pipe")).ok());
+  const std::string text(kMaxTextBytes, 'x');
+  const auto room = static_cast<size_t>(fcntl(reader, F_GETPIPE_SZ));
+  for (size_t i = 0; i < 2 * room / text.size() + 2; ++i) Info("long", {{"text", text}});
+  CloseOutput(absl::Milliseconds(1));
+  const int64_t left_out = TheOutputStats().left_out;
+  Info("late");
+  EXPECT_EQ(TheOutputStats().left_out, left_out + 1);
+  close(reader);  // the thread ends its write, in vain
+}
+
 }  // namespace
 }  // namespace muster::log
