@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "services/common/cause.h"
 #include "storage/postgres/journal_gauge.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
@@ -112,6 +113,20 @@ TEST_F(DatabaseObserverTest, IsToldOfACommitInDoubtUntilItIsSettled) {
               IsOk());
   EXPECT_EQ(seen_->most_in_doubt, 1);
   EXPECT_EQ(seen_->in_doubt, 0);
+}
+
+// Whoever reads the log is to see that the disk is full, although the commit had to be asked for.
+TEST_F(DatabaseObserverTest, WhyACommitFailedIsSaidOnceItIsSettled) {
+  RunnerOptions options{.max_attempts = 1};
+  options.fault = [](absl::string_view site) -> Fault {
+    if (site != "run/commit") return {};
+    return {.before = "DO $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$;"};
+  };
+  const absl::Status status =
+      Run(Write, options, [](Transaction&) -> absl::StatusOr<bool> { return false; });
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(seen_->most_in_doubt, 1);
+  EXPECT_THAT(error::CauseOf(status), ::testing::HasSubstr("no room"));
 }
 
 TEST_F(DatabaseObserverTest, IsToldThatNobodyIsThere) {

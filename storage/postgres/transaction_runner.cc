@@ -349,7 +349,9 @@ TransactionRunner::Attempt TransactionRunner::SettleDoubt(Attempt in_doubt,
   const absl::StatusOr<bool> committed = ResolveOutcome(resolve);
   if (!committed.ok()) return {Outcome::kFailed, committed.status()};
   if (*committed) return {};
-  return {Outcome::kLost, error::Unavailable("The database went away; nothing was committed."),
+  return {Outcome::kLost,
+          error::WithCause(error::Unavailable("The database went away; nothing was committed."),
+                           error::CauseOf(in_doubt.status)),
           std::move(in_doubt.sqlstate)};
 }
 
