@@ -49,6 +49,18 @@ TEST(AuditTest, FindsAHoldingThatNoGenerationAskedFor) {
   EXPECT_THAT(Audit(broken.state), ElementsAre(HasSubstr("by generation 0")));
 }
 
+// A release keeps what its pool holds under other keys, and nothing is charged for it any more.
+TEST(AuditTest, FindsAHoldingThatWasChargedAfterItsPoolWasReleased) {
+  Broken broken;
+  const auto released =
+      std::make_shared<const ReleasedPool>(ReleasedPool{"a", 2, absl::UnixEpoch()});
+  broken.state.Apply({released->Key(), released}, 2);
+  EXPECT_THAT(Audit(broken.state), IsEmpty());
+  broken.row->update_time = absl::UnixEpoch() + absl::Seconds(1);
+  EXPECT_THAT(Audit(broken.state),
+              ElementsAre(HasSubstr("was charged after its pool was released")));
+}
+
 // Memory is not what its rows give, or it is.
 TEST(AuditTest, FindsAnIndexOfMemoryThatIsWrong) {
   Broken broken;

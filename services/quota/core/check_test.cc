@@ -102,6 +102,9 @@ TEST_F(CheckTest, AGenerationOfTheFutureIsNewerThanAny) {
   ASSERT_THAT(answers[1], IsOk());
   EXPECT_EQ(answers[1]->verdict, Verdict::kUnder);
   EXPECT_EQ(answers[1]->revision, 9);
+  const auto newest = Check(state_, {Want("a", 3, kNewestGeneration)}, kNow, 9);
+  ASSERT_THAT(newest[0], IsOk());
+  EXPECT_EQ(newest[0]->nodes, 3);
 }
 
 // The one promise of a Check: it says what the same requests would have got.
@@ -135,7 +138,11 @@ TEST_F(CheckTest, ACheckSaysWhatABatchGets) {
       if (want.release) want.nodes = 0;
       if (pick(10) == 0) want.quota = absl::StrCat(want.quota, "x");
       if (pick(20) == 0) want.generation += kMaxGenerationJump;
+      SyncHolding elsewhere = want;
+      elsewhere.quota = absl::StrCat(want.quota, "y");
       batch.push_back(std::move(want));
+      // The pool stands in the batch under two keys.
+      if (pick(10) == 0) batch.push_back(std::move(elsewhere));
     }
     const int64_t revision = revision_;
     const auto checked = Check(state_, batch, kNow, revision);

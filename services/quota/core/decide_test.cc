@@ -129,6 +129,21 @@ TEST_F(DecideTest, AtLeastRaisesAndNeverLowers) {
   EXPECT_EQ(Sync(at_least).nodes, 5);
 }
 
+// By it the audit finds what was charged after a release.
+TEST_F(DecideTest, AHoldingIsUpdatedWhenItsNodesChange) {
+  SetLimit(10);
+  const auto updated = [&](const SyncHolding& command, absl::Time now) {
+    EXPECT_THAT(Run(command, now), IsOk());
+    const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
+    return state_.table<Holding>().Find(name)->update_time;
+  };
+  const absl::Time later = kNow + absl::Minutes(1);
+  EXPECT_EQ(updated(Want("a", 3), kNow), kNow);
+  EXPECT_EQ(updated(Want("a", 3, 2), later), kNow);   // only a newer generation
+  EXPECT_EQ(updated(Want("a", 11, 3), later), kNow);  // refused
+  EXPECT_EQ(updated(Want("a", 4, 4), later), later);
+}
+
 TEST_F(DecideTest, ALoweredLimitTakesNothingAwayAndNothingGrowsMeanwhile) {
   SetLimit(10);
   Sync(Want("a", 6));
