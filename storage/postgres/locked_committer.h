@@ -44,8 +44,8 @@ class LockedCommitter {
         outcome_(outcome) {}
 
   // Commits `commands`, in several transactions if they are too much for one. If the tables refuse
-  // a transaction, each half of its commands is tried by itself, unless a table is missing. All are answered. UNAVAILABLE: the
-  // database is away.
+  // a transaction, each half of its commands is tried by itself, unless a table is missing. All are
+  // answered. UNAVAILABLE: the database is away.
   absl::Status Commit(absl::Span<LaneCommand<State>> commands);
   // The same for commands that the tables refused together: begins with their halves.
   absl::Status CommitHalves(absl::Span<LaneCommand<State>> commands);

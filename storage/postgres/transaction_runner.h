@@ -41,6 +41,7 @@ struct RunnerOptions {
 
 // Whether `status`, which Run returned, means that a lock was not to be had within lock_timeout.
 bool WaitedForLock(const absl::Status& status);
+
 // Whether `status`, which Run returned, may be about a part of what was said, so that the rest
 // would go through without it: INTERNAL, but not because a table, a column or a right is missing
 // (classes 42 and 3F).
