@@ -61,6 +61,11 @@ int Child::Terminate() {
   return Reap(true);
 }
 
+void Child::Signal(int signal) {
+  if (!running()) throw std::runtime_error("the program has ended");
+  if (kill(pid_, signal) != 0) throw std::runtime_error("the signal was not sent");
+}
+
 bool Child::running() {
   Reap(false);
   return pid_ >= 0;

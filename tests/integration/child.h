@@ -21,6 +21,8 @@ class Child {
   void Kill();
   // Sends SIGTERM, waits for the end, returns the exit code (128 + signal when a signal ended it).
   int Terminate();
+  // Throws if it has ended: a signal to the process -1 would reach every program of the machine.
+  void Signal(int signal);
   bool running();
   // -1 once its end was seen.
   pid_t pid() const { return pid_; }

@@ -66,7 +66,9 @@ class MiniMuster {
   pid_t pid(size_t process = 0) const { return musterds_[process]->pid(); }
   // Files and sockets that a musterd has open.
   int open_files(size_t process = 0) const;
-  void SignalFleet(int signal) { kill(fleetsim_->pid(), signal); }
+  // These throw if the program has ended.
+  void Signal(int signal, size_t process = 0) { musterds_[process]->Signal(signal); }
+  void SignalFleet(int signal) { fleetsim_->Signal(signal); }
   // SIGKILL to the fleet's agents.
   void KillFleet() { fleetsim_->Kill(); }
   // For programs that are started from now on; a later flag wins over an earlier one.

@@ -133,7 +133,7 @@ TEST_F(LogsTest, AHangUpRotatesAndReadsAgainAndKillsNobody) {
     std::filesystem::rename(Path(name), Path(absl::StrCat(name, ".1")));
     Say(name, "{}");
   }
-  ASSERT_EQ(kill(muster.pid(), SIGHUP), 0);
+  muster.Signal(SIGHUP);
   AwaitText("log", "files were read and opened again");
   const std::string before = Text("log.1");
   muster.ApplyCatalogue();
@@ -142,7 +142,7 @@ TEST_F(LogsTest, AHangUpRotatesAndReadsAgainAndKillsNobody) {
   EXPECT_EQ(Text("log.1"), before);
   // A level that is none is told, and the one before stays.
   Say("level", "loud");
-  ASSERT_EQ(kill(muster.pid(), SIGHUP), 0);
+  muster.Signal(SIGHUP);
   AwaitText("log", "must say debug, info, warning or error");
   EXPECT_TRUE(muster.Runs());
   EXPECT_TRUE(muster.IsServing());

@@ -118,9 +118,9 @@ TEST_F(DatabaseFaults, OneRestoredToItsPast) {
   Run({.name = "quota's database restored under a running musterd",
        .inject =
            [&] {
-             kill(muster_->pid(), SIGSTOP);
+             muster_->Signal(SIGSTOP);
              past.Restore();
-             kill(muster_->pid(), SIGCONT);
+             muster_->Signal(SIGCONT);
            },
        .mend = [] {},
        .meanwhile = Resizes(),
@@ -239,12 +239,12 @@ TEST_F(DatabaseFaults, AJournalWithAGap) {
   Run({.name = "a row of lifecycle's journal is deleted before one of two replicas has read it",
        .inject =
            [&] {
-             kill(muster_->pid(1), SIGSTOP);
+             muster_->Signal(SIGSTOP, 1);
              EXPECT_TRUE(muster_->Resize(4).ok());
              muster_->database().Execute(
                  "DELETE FROM lifecycle.journal WHERE revision = "
                  "(SELECT revision FROM lifecycle.journal_head)");
-             kill(muster_->pid(1), SIGCONT);
+             muster_->Signal(SIGCONT, 1);
            },
        .mend =
            [&] {

@@ -31,7 +31,7 @@ TEST_F(ServerFaults, AServerThatDied) {
 TEST_F(ServerFaults, AServerThatHangs) {
   Start(Fast());
   Run({.name = "kill -STOP of the only musterd",
-       .inject = [&] { kill(muster_->pid(), SIGSTOP); },
+       .inject = [&] { muster_->Signal(SIGSTOP); },
        // As systemd's watchdog does.
        .mend =
            [&] {

@@ -229,7 +229,7 @@ std::string Stack::SimulatorLine(absl::string_view message, size_t before,
 
 Stack::SimulatorStats Stack::TakeSimulatorStats() {
   const size_t before = SimulatorLines(kStatistics);
-  kill(simulator_->pid(), SIGUSR2);
+  simulator_->Signal(SIGUSR2);
   const auto line = nlohmann::json::parse(SimulatorLine(kStatistics, before, kSignalPatience));
   SimulatorStats stats;
   stats.waited_s = line["waited"];
@@ -244,7 +244,7 @@ Stack::SimulatorStats Stack::TakeSimulatorStats() {
 
 int64_t Stack::FailNodes() {
   const size_t before = SimulatorLines(kFailed);
-  kill(simulator_->pid(), SIGUSR1);
+  simulator_->Signal(SIGUSR1);
   return nlohmann::json::parse(SimulatorLine(kFailed, before, kSignalPatience))["nodes"];
 }
 

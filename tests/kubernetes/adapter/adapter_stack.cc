@@ -124,11 +124,11 @@ void AdapterStack::KillAdapter(size_t replica) { adapters_[replica]->Kill(); }
 int AdapterStack::TerminateAdapter(size_t replica) { return adapters_[replica]->Terminate(); }
 
 void AdapterStack::FreezeAdapter(size_t replica) {
-  if (AdapterRuns(replica)) kill(adapters_[replica]->pid(), SIGSTOP);
+  if (AdapterRuns(replica)) adapters_[replica]->Signal(SIGSTOP);
 }
 
 void AdapterStack::WakeAdapter(size_t replica) {
-  if (AdapterRuns(replica)) kill(adapters_[replica]->pid(), SIGCONT);
+  if (AdapterRuns(replica)) adapters_[replica]->Signal(SIGCONT);
 }
 
 bool AdapterStack::AdapterRuns(size_t replica) {
