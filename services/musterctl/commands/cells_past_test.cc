@@ -149,18 +149,18 @@ TEST_F(CellsPastTest, DiffIsOfTheCellThatHadIt) {
   EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), kDone) << err();
   EXPECT_EQ(out(), "  spec.target_nodes: 7 -> 9\n");
   east_.past = {Past("c-east", 7)};
-  EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), kFailed);
+  EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), 2);
   EXPECT_EQ(err(),
             "error: nodepool/train was then in several cells: east, west; say which is meant, e.g. "
             "--context=east\n");
   // East has it no more.
   east_.past = {Past("c-east", 7), FromServer(absl::NotFoundError("there is none"))};
-  EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), kFailed);
+  EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), 2);
   EXPECT_EQ(err(),
             "error: nodepool/train was then in several cells: east, west; say which is meant, e.g. "
             "--context=west\n");
   east_.past = west_.past = {};
-  EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h", "--cluster=c-west"}), kFailed);
+  EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h", "--cluster=c-west"}), 2);
   EXPECT_EQ(err(),
             "note: nodepool/train was not there then, or its past is not told to you; musterctl "
             "history tells when it was\n"

@@ -41,7 +41,7 @@ struct ProcessEnv {
 // Exit codes.
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
-inline constexpr int kWrongUse = 2;
+inline constexpr int kWrongUse = 2;  // and any failure of a command that compares
 
 // Runs one command line (without the program's name) and returns the exit code.
 int Run(absl::Span<const std::string> args, ProcessEnv& env);

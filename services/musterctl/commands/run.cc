@@ -292,14 +292,15 @@ int Run(absl::Span<const std::string> args, ProcessEnv& shown) {
   }
   const absl::Status status = Execute(*command, *lines, env);
   env.out.flush();
+  const int failed = command->is_comparison ? kWrongUse : kFailed;
   if (status.ok() && env.out.fail()) {
     env.err << RenderError(absl::DataLossError("the output could not be written"));
-    return kFailed;
+    return failed;
   }
   if (status.ok()) return kDone;
   if (status.GetPayload(kSaidUrl)) return kFailed;
   env.err << RenderError(status);
-  return IsWrongUse(status) ? kWrongUse : kFailed;
+  return IsWrongUse(status) ? kWrongUse : failed;
 }
 
 }  // namespace muster::musterctl
