@@ -388,8 +388,7 @@ bool PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
     guards_[peer]->Log(ended);
   });
   batch.Distribute();
-  return batch.quota.slots.empty() ||
-         OutcomeOf(batch.quota.status) == PeerBreaker::Outcome::kAnswered;
+  return OutcomeOf(batch.quota.status) == PeerBreaker::Outcome::kAnswered;  // OK: nothing was asked
 }
 
 void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue) {
