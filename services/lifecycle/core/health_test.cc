@@ -29,6 +29,64 @@ void Flap(Simulation& sim, int times, absl::Duration ill, absl::Duration well) {
   }
 }
 
+// A Node that is ill and well as told, second by second.
+struct HealthSeen {
+  Observed observed = {};
+  void Ill(int64_t at) { SeeHealth(observed, true, "Xid 79", absl::FromUnixSeconds(at)); }
+  void Well(int64_t at) { SeeHealth(observed, false, "well", absl::FromUnixSeconds(at)); }
+  // Since when it is ill, without its healthy times.
+  int64_t since() const { return absl::ToUnixSeconds(observed.unhealthy_time); }
+};
+const int64_t kWindow = absl::ToInt64Seconds(kHealthWindow);
+
+TEST(Health, WithinTheWindowHealthyTimesDoNotCount) {
+  HealthSeen seen;
+  seen.Ill(0);
+  seen.Well(10);
+  seen.Well(20);  // said again
+  EXPECT_EQ(seen.observed.healthy_time, absl::FromUnixSeconds(10));
+  EXPECT_EQ(seen.observed.health_message.get(), "");
+  seen.Ill(kWindow - 1);
+  seen.Ill(kWindow + 5);  // said again
+  EXPECT_EQ(seen.observed.relapses, 1);
+  EXPECT_EQ(seen.since(), kWindow - 1 - 10);
+  EXPECT_EQ(seen.observed.healthy_time, kNever);
+}
+
+TEST(Health, PastTheWindowItIsAgainUnlessItWasWellForLongerThanIll) {
+  const auto relapses = [](int64_t ill, int64_t well) {
+    HealthSeen seen;
+    seen.Ill(0);
+    seen.Well(ill);
+    seen.Ill(ill + well);
+    return seen.observed.relapses;
+  };
+  EXPECT_EQ(relapses(10, kWindow - 11), 1) << "within the window";
+  EXPECT_EQ(relapses(10, kWindow - 10), 0) << "the window is over";
+  EXPECT_EQ(relapses(kWindow - 60, 60), 1) << "over, but it was ill for longer than well";
+  EXPECT_EQ(relapses(kWindow / 2, kWindow / 2), 1) << "as long";
+  EXPECT_EQ(relapses(kWindow / 2, kWindow / 2 + 1), 0) << "longer";
+  EXPECT_EQ(relapses(9 * kWindow, kWindow - 1), 1);
+  EXPECT_EQ(relapses(9 * kWindow, kWindow), 0) << "well for a whole window";
+}
+
+TEST(Health, WhatIsForgottenCountsAnew) {
+  HealthSeen seen;
+  seen.Ill(0);
+  seen.Well(1);
+  seen.Ill(2);
+  seen.Well(3);
+  ASSERT_EQ(seen.observed.relapses, 1);
+  seen.Ill(2 * kWindow);
+  EXPECT_EQ(seen.observed.relapses, 0);
+  EXPECT_EQ(seen.since(), 2 * kWindow);
+  seen.Well(2 * kWindow + 1);
+  seen.Ill(2 * kWindow + 2);
+  ASSERT_EQ(seen.observed.relapses, 1);
+  ForgetHealth(seen.observed);
+  EXPECT_EQ(seen.observed, Observed{});
+}
+
 // "Flapping faster than the grace is never replaced: unhealthy time adds up over a window".
 TEST(Flapping, UnhealthyTimesAddUp) {
   Telling sim(2);
