@@ -68,6 +68,9 @@ TEST(BootFailures, ANodeThatRegisteredFailedInWhatItRuns) {
   node.observed.node_profile = "np-1";
   CountBootFailure(pool, node);
   EXPECT_EQ(pool.account.boot_failures.node_profile, "np-1");
+  node.observed.node_profile.clear();  // its agent does not tell
+  CountBootFailure(pool, node);
+  EXPECT_EQ(pool.account.boot_failures.node_profile, "np-2");
 }
 
 TEST(BootFailures, ASuccessOfItsProfileEndsTheRow) {
@@ -89,6 +92,31 @@ TEST(BootFailures, OfReconfigureRebootsOnly) {
   CountBootFailure(pool, node, false);
   EXPECT_THAT(pool.reconfiguration->failed_machines, ElementsAre("g1"));
   EXPECT_THAT(pool.account.boot_failures.machines, IsEmpty());
+}
+
+// What an operator had rebooted beside them tells nothing of them.
+TEST(BootFailures, OfReconfigureRebootsOnlyOfTheNodesThatWereAsked) {
+  Pool pool = {.reconfiguration = Reconfiguration{.machines = {"g1"}}};
+  for (const char* machine : {"g1", "g2"}) {
+    Node node = Booting(machine, "np-1");
+    node.state = NodeState::kReconfiguring;
+    CountBootFailure(pool, node, false);
+  }
+  EXPECT_THAT(pool.reconfiguration->failed_machines, ElementsAre("g1"));
+}
+
+// What was ill when its reboot was ordered was not broken by what it boots.
+TEST(BootFailures, OfANodeThatWasIllBeforeItsRebootTellNothing) {
+  for (const int seconds : {-1, 0, 1}) {
+    Pool pool = PoolOfTwoRevisions();
+    Node node = Booting("g1", "np-1");
+    node.state = NodeState::kReconfiguring;
+    node.desired.phase_time = absl::FromUnixSeconds(100);
+    node.observed.unhealthy = true;
+    node.observed.unhealthy_time = absl::FromUnixSeconds(100 + seconds);
+    CountBootFailure(pool, node);
+    EXPECT_EQ(pool.account.boot_failures.machines.empty(), seconds <= 0);
+  }
 }
 
 // Whoever reports may say anything, also of a Node that was told of no configuration yet.

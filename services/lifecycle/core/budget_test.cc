@@ -54,5 +54,43 @@ TEST(Budget, SaysWhoUsesItNow) {
       "maxUnavailable 2 (2 of 3 Nodes) is used up by g1 (repair), g2 (repair), g4 (unhealthy)");
 }
 
+// Deletion and preemption are not voluntary, and who never was in service is no loss.
+TEST(Budget, CountsWhatIsTakenFromThePoolOfItsOwnAccord) {
+  using S = NodeState;
+  using R = RemovalCause;
+  const auto leaving = [](S state, R cause) {
+    Node node{.state = state, .removal_cause = cause};
+    node.desired.drain = state != S::kCordoned;
+    return node;
+  };
+  for (const S state : {S::kCordoned, S::kDraining, S::kPreparedForTerminate}) {
+    EXPECT_STREQ(DisruptionOf(leaving(state, R::kScaleDown)), "scale-down");
+    EXPECT_STREQ(DisruptionOf(leaving(state, R::kRepair)), "repair");
+    EXPECT_STREQ(DisruptionOf(leaving(state, R::kReservation)), "reservation");
+    EXPECT_EQ(DisruptionOf(leaving(state, R::kDeletion)), nullptr);
+    EXPECT_EQ(DisruptionOf(leaving(state, R::kPreemption)), nullptr);
+  }
+  Node node = leaving(S::kPreparedForTerminate, R::kScaleDown);
+  node.desired.drain = false;
+  EXPECT_EQ(DisruptionOf(node), nullptr) << "it was aborted while it booted";
+
+  node = {.state = S::kProduction};
+  EXPECT_EQ(DisruptionOf(node), nullptr);
+  node.desired.drain = true;
+  EXPECT_STREQ(DisruptionOf(node), "drain");
+  node.reconfigure_time = absl::UnixEpoch();
+  EXPECT_STREQ(DisruptionOf(node), "reconfigure");
+  node.orders.reboot = Reboot::kWhenIdle;
+  EXPECT_STREQ(DisruptionOf(node), "reboot");
+
+  node = {.state = S::kTriage};
+  EXPECT_STREQ(DisruptionOf(node), "unhealthy");
+  for (const S state : {S::kProduction, S::kBooting, S::kDraining}) {
+    node = {.state = state};
+    node.observed.unhealthy = true;
+    EXPECT_EQ(DisruptionOf(node) != nullptr, state == S::kProduction);
+  }
+}
+
 }  // namespace
 }  // namespace muster::lifecycle
