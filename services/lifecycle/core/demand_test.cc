@@ -179,6 +179,22 @@ TEST(DemandOf, AsksForAsManyWhileOneGoesThatTheTargetWasLoweredFor) {
   EXPECT_EQ(ask().claim->leaving_nodes, 1);
   EXPECT_GT(ask().claim->generation, before.claim->generation) << "it is not the same request";
   EXPECT_EQ(ask().holding->nodes, before.holding->nodes);
+  // Once it has gone its machine is given back by the same request, and is none that leaves.
+  Node gone = *sim.node("g100");
+  gone.state = NodeState::kDeleted;
+  gone.removal_cause = RemovalCause::kScaleDown;
+  EXPECT_EQ(DemandOf(*sim.pool(), {&gone}, sim.catalogue).claim->leaving_nodes, 0);
+  gone.removal_cause = RemovalCause::kRepair;
+  EXPECT_EQ(DemandOf(*sim.pool(), {&gone}, sim.catalogue).claim->leaving_nodes, 1);
+}
+
+// Capacity takes so many in one request.
+TEST(DemandOf, GivesBackNoMoreThanOneRequestTakes) {
+  Running sim(1);
+  std::vector<Node> rows(kMaxReturns + 1, Node{.machine = "g100", .state = NodeState::kDeleted});
+  std::vector<const Node*> nodes;
+  for (const Node& row : rows) nodes.push_back(&row);
+  EXPECT_THAT(DemandOf(*sim.pool(), nodes, sim.catalogue).claim->returns, SizeIs(kMaxReturns));
 }
 
 // Of a Node older than its grant_time: nothing.

@@ -55,6 +55,7 @@ TEST(GrantableTest, WhatQuotaGrantsIsShownAsItIs) {
   EXPECT_EQ(Steady({80, "Quota"}, {81, "Quota"}, 81), (Grantable{81, "Quota"}));
   EXPECT_EQ(Steady({80, "Capacity"}, {79, "Quota"}, 79), (Grantable{79, "Quota"}));
   EXPECT_EQ(Steady({80, "Capacity"}, {85, "Quota"}, 85), (Grantable{80, "Capacity"}));
+  EXPECT_EQ(Steady({80, "Capacity"}, {78, "Capacity"}, 80), (Grantable{80, "Capacity"}));
   EXPECT_EQ(Steady({80, "Quota"}, {75, "Capacity"}, 80), (Grantable{80, "Quota"}));
   EXPECT_EQ(Steady({80, "Quota"}, {75, "Capacity"}, 79), (Grantable{75, "Capacity"}));
   EXPECT_EQ(Steady({100, "Quota"}, {105, "Capacity"}, 110), (Grantable{105, "Capacity"}))
@@ -144,6 +145,21 @@ TEST(GrantableTest, MachinesThatAreToBeHadAreTheOtherBound) {
   sim.limit = 2;
   ASSERT_TRUE(sim.Pass());
   EXPECT_EQ(sim.shown(), (Grantable{2, "Quota"}));
+}
+
+// Of what is to be had only what matches the pool's affinity, as long as that is known.
+TEST(GrantableTest, MachinesThatDoNotMatchAreNotToBeHad) {
+  Autoscaled sim(4);
+  Snapshot snapshot = sim.Look();
+  snapshot.obtainable = 4;
+  snapshot.answers.claim.value.matching = 3;
+  EXPECT_EQ(GrantableOf(snapshot)->nodes, 4) << "it has no affinity";
+  Pool pool = *snapshot.pool;
+  snapshot.pool = &pool;
+  pool.spec.node_affinity = {{{"rack", "In", {"r1"}}}};
+  EXPECT_EQ(GrantableOf(snapshot), (Grantable{3, "Capacity"}));
+  snapshot.answers.claim = {.state = PeerReply<ClaimFacts>::State::kAway};
+  EXPECT_EQ(GrantableOf(snapshot)->nodes, 4);
 }
 
 TEST(GrantableTest, OfOtherPoolsNothingIsSaid) {

@@ -19,7 +19,12 @@ TEST(Growth, OfANewPoolIsItsTarget) {
   ASSERT_TRUE(growth.has_value());
   EXPECT_EQ(growth->charge, 5);
   EXPECT_EQ(growth->pool.uid, "uid-1");
+  EXPECT_EQ(growth->pool.name, kSimPool);
   EXPECT_EQ(growth->pool.zone, "US-EAST-04A");
+  EXPECT_EQ(growth->pool.spec.instance_type, GoodSpec().instance_type);
+  ApplyNodePool object = PoolOfNodes(5);
+  object.uid = "uid-of-the-object";
+  EXPECT_EQ(GrowthBy(sim.state(), object)->pool.uid, "uid-of-the-object");
   EXPECT_FALSE(GrowthBy(sim.state(), PoolOfNodes(0)).has_value());
   ApplyNodePool elsewhere = PoolOfNodes(5);
   elsewhere.name = "organizations/acme/clusters/none/nodePools/train";
