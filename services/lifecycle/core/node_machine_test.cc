@@ -91,6 +91,87 @@ TEST(NodeMachine, DesiredFollowsTheWayOut) {
   EXPECT_EQ(node.desired.phase, Phase::kTerminated);
 }
 
+// Unhealthy or recovered, a Node goes on being drained or rebooted as it was ordered to be.
+TEST(NodeMachine, HealthEndsNoOrder) {
+  const absl::Time before = absl::FromUnixSeconds(50);
+  const absl::Time now = absl::FromUnixSeconds(100);
+  for (const bool reboots : {false, true}) {
+    Node node{.state = NodeState::kProduction};
+    (reboots ? node.reconfigure_time : node.orders.drain_time) = before;
+    node.orders.reboot = reboots ? Reboot::kDrained : Reboot::kNone;
+    StartDrain(node.desired, now + absl::Hours(1), before);
+    node.observed.drain_blocked_by = "pdb-1";
+    const Desired drain = node.desired;
+    for (const NodeEvent event : {NodeEvent::kUnhealthy, NodeEvent::kRecovered}) {
+      ASSERT_TRUE(Step(node, event, now).ok());
+      EXPECT_TRUE(node.desired.drain);
+      EXPECT_EQ(node.desired.drain_time, drain.drain_time);
+      EXPECT_EQ(node.desired.drain_deadline, drain.drain_deadline);
+      EXPECT_EQ(node.observed.drain_blocked_by, "pdb-1");
+      EXPECT_EQ(node.reconfigure_time, reboots ? before : kNever);
+      EXPECT_EQ(node.desired.cordoned, reboots || event == NodeEvent::kUnhealthy);
+    }
+  }
+  Node node{.state = NodeState::kProduction};
+  node.reconfigure_time = before;  // chosen for its configuration, which nobody ordered
+  StartDrain(node.desired, now, before);
+  ASSERT_TRUE(Step(node, NodeEvent::kUnhealthy, now).ok());
+  EXPECT_FALSE(node.desired.drain);
+  EXPECT_EQ(node.desired.drain_time, kNever);
+  EXPECT_EQ(node.desired.drain_deadline, kNever);
+  EXPECT_EQ(node.reconfigure_time, kNever);
+}
+
+TEST(NodeMachine, AStepForgetsWhatIsOver) {
+  const absl::Time before = absl::FromUnixSeconds(50);
+  const auto after = [&](NodeState state, NodeEvent event) {
+    Node node{.state = state, .removal_cause = RemovalCause::kScaleDown};
+    node.preempt_time = node.asked_to_go_time = node.replace_time = before;
+    node.desired.drain = state == NodeState::kDraining;
+    node.observed.drain_blocked_by = "pdb-1";
+    node.observed.removal_error = "no power";
+    EXPECT_TRUE(Step(node, event, absl::FromUnixSeconds(100)).ok());
+    return node;
+  };
+  Node node = after(NodeState::kCordoned, NodeEvent::kUncordon);
+  EXPECT_EQ(node.removal_cause, RemovalCause::kNone);
+  EXPECT_EQ(node.preempt_time, kNever);
+  EXPECT_EQ(node.asked_to_go_time, before) << "it may be asked again";
+  EXPECT_EQ(node.replace_time, kNever);
+  node = after(NodeState::kCordoned, NodeEvent::kDrain);
+  EXPECT_EQ(node.removal_cause, RemovalCause::kScaleDown);
+  EXPECT_EQ(node.preempt_time, before);
+  EXPECT_EQ(node.asked_to_go_time, kNever) << "it goes";
+  EXPECT_EQ(node.observed.drain_blocked_by, "pdb-1");
+  node = after(NodeState::kDraining, NodeEvent::kDrained);
+  EXPECT_EQ(node.observed.drain_blocked_by, "");
+  EXPECT_EQ(node.observed.removal_error, "no power");
+  node = after(NodeState::kPreparedForTerminate, NodeEvent::kTerminated);
+  EXPECT_EQ(node.observed.removal_error, "");
+  node = after(NodeState::kCordoned, NodeEvent::kUnhealthy);
+  EXPECT_EQ(node.replace_time, before) << "its replacement was asked for";
+}
+
+TEST(NodeMachine, AReboot) {
+  const absl::Time chosen = absl::FromUnixSeconds(50);
+  for (const bool was_chosen : {true, false}) {
+    const absl::Time now = absl::FromUnixSeconds(100);
+    Node node{.state = NodeState::kProduction};
+    if (was_chosen) node.reconfigure_time = chosen;
+    node.orders.reboot = Reboot::kWhenIdle;
+    node.orders.reboot_time = node.observed.boot_time = node.observed.cordon_time = chosen;
+    ASSERT_TRUE(Step(node, NodeEvent::kReconfigure, now).ok());
+    EXPECT_EQ(node.reconfigure_time, was_chosen ? chosen : now);
+    EXPECT_EQ(node.orders, NodeOrders{});
+    EXPECT_EQ(node.observed.boot_time, kNever) << "it is not back yet";
+    EXPECT_EQ(node.observed.cordon_time, kNever);
+    EXPECT_TRUE(node.desired.cordoned);
+    ASSERT_TRUE(Step(node, NodeEvent::kReady, now).ok());
+    EXPECT_EQ(node.reconfigure_time, kNever);
+    EXPECT_FALSE(node.desired.cordoned);
+  }
+}
+
 TEST(NodeMachine, PresentFromRegistrationUntilOff) {
   Node node{.name = "n", .state = NodeState::kBooting};
   const absl::Time now = absl::FromUnixSeconds(5);
