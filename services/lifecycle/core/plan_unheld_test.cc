@@ -73,6 +73,49 @@ TEST_F(Unheld, ANodeGoesAlsoWhereNothingComesInstead) {
   EXPECT_EQ(sim_.Reason("AtTarget"), "UnderTarget");
 }
 
+// As an unhealthy one would.
+TEST_F(Unheld, AnActiveNodeStaysUntilItIsIdleUnlessUnhealthyOnesAreEvicted) {
+  for (const bool evicts : {false, true}) {
+    sim_ = Simulation();
+    Run(2);
+    sim_.Apply([&](Spec& spec) { spec.disable_unhealthy_node_eviction = !evicts; });
+    sim_.OthersTake(200);
+    sim_.SetActive("g101", true);
+    sim_.Forget("g101");
+    ASSERT_TRUE(sim_.Converge());
+    sim_.Advance(kUnheldGrace);
+    ASSERT_TRUE(sim_.Converge());
+    const Node* node = sim_.node("g101");
+    EXPECT_EQ(node == nullptr, evicts);
+    EXPECT_TRUE(node == nullptr || node->state == NodeState::kProduction);
+    sim_.SetActive("g101", false);
+    ASSERT_TRUE(sim_.Converge());
+    EXPECT_EQ(sim_.node("g101"), nullptr);
+  }
+}
+
+TEST_F(Unheld, NoMoreGoThanTheBudgetAllows) {
+  Run(2);
+  sim_.Apply([](Spec& spec) {
+    spec.target_nodes = 2;
+    spec.max_unavailable = "1";
+    spec.disable_unhealthy_node_eviction = false;
+  });
+  sim_.OthersTake(200);
+  sim_.stuck = {"g100", "g101"};
+  for (const char* machine : {"g100", "g101"}) {
+    sim_.SetActive(machine, true);
+    sim_.Forget(machine);
+  }
+  ASSERT_TRUE(sim_.Converge());
+  sim_.Advance(kUnheldGrace);
+  ASSERT_TRUE(sim_.Converge());
+  sim_.Advance(sim_.policy.give_up_interval);
+  ASSERT_TRUE(sim_.Converge());
+  EXPECT_EQ(sim_.node("g100")->state, NodeState::kDraining);
+  EXPECT_EQ(sim_.node("g101")->state, NodeState::kProduction);
+}
+
 TEST_F(Unheld, ANodeStaysWhenItsMachineIsHeldAgain) {
   Run(2);
   sim_.OthersTake(200);
