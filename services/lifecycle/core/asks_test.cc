@@ -1,5 +1,5 @@
-// What a pool asks of quota, capacity and configuration, and what their answers say of its spec, one
-// rule at a time.
+// What a pool asks of quota, capacity and configuration, and what their answers say of its spec,
+// one rule at a time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

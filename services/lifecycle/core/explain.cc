@@ -5,47 +5,15 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/budget.h"
+#include "services/lifecycle/core/leaving_text.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/render_parts.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {
-
-// `g100 (default/job and 4 more Pods)`.
-std::string AtWorkText(const Node& node) {
-  const std::vector<std::string>& pods = node.observed.active_pods;
-  if (pods.empty()) return node.machine;
-  const int64_t all = ActivePods(node.observed);
-  const std::string more = all > 1 ? absl::StrCat(" and ", CountText(all - 1, "more Pod")) : "";
-  return absl::StrCat(node.machine, " (", pods.front(), more, ")");
-}
-
-// What Nodes on their way out wait for, in the order of their steps.
-std::string LeavingText(const std::vector<const Node*>& leaving) {
-  std::vector<std::string> at_work;
-  int64_t to_drain = 0;
-  int64_t to_end = 0;
-  int64_t to_return = 0;
-  for (const Node* node : leaving) {
-    if (IsReturnable(node->state)) {
-      ++to_return;
-    } else if (node->state == NodeState::kPreparedForTerminate) {
-      ++to_end;
-    } else if (node->observed.active) {
-      at_work.push_back(AtWorkText(*node));
-    } else {
-      ++to_drain;
-    }
-  }
-  std::string text = absl::StrCat("Nodes on their way out: ", leaving.size(), ".");
-  if (!at_work.empty()) absl::StrAppend(&text, " Still at work: ", ListText(at_work), ".");
-  if (to_drain > 0) absl::StrAppend(&text, " To be drained: ", to_drain, ".");
-  if (to_end > 0) absl::StrAppend(&text, " To be shut down by their agents: ", to_end, ".");
-  if (to_return > 0) absl::StrAppend(&text, " To be taken back by capacity: ", to_return, ".");
-  return text;
-}
 
 class Explainer {
  public:
@@ -60,6 +28,7 @@ class Explainer {
     Quota();
     Capacity();
     Configuration();
+    Reconfiguration();
     for (const Defer& defer : plan_.defers) {
       if (defer.reason != DeferReason::kDisruptionBudget) Deferred(defer);
     }
@@ -291,6 +260,17 @@ class Explainer {
                        " becomes active once Nodes that are mid-delivery have booted."),
           Actor::kNobody, kNever, BootedBy());
     }
+  }
+
+  // Nodes that run take up what is staged when somebody orders it. An order that is paused or halted
+  // has a reason of its own.
+  void Reconfiguration() {
+    if (pool_.deleting() || (pool_.reconfiguration && !pool_.reconfiguration->ended())) return;
+    const Condition* required =
+        FindCondition(pool_.status.conditions, condition::kNodeReconfigurationRequired);
+    if (required == nullptr || required->reason != reason::kStagedNodeConfig) return;
+    Add(ObstacleReason::kReconfigurationNeeded,
+        absl::StrCat(required->message.get(), " Nobody has ordered that."), Actor::kUser);
   }
 
   // One obstacle for all Nodes that wait for the budget. Who must act for a Node that uses the

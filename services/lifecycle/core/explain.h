@@ -29,10 +29,11 @@ enum class ObstacleReason {
   kConfigurationProblem,
   kConfigurationDisabled,
   kConfigurationWaits,
+  kReconfigurationNeeded,
   kBooting,
   kLeaving,
 };
-inline constexpr int kObstacleReasons = 19;
+inline constexpr int kObstacleReasons = 20;
 
 // See muster.lifecycle.v1.NodePoolObstacle.
 struct Obstacle {

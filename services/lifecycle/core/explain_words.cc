@@ -126,6 +126,8 @@ const char* ObstacleReasonName(ObstacleReason reason) {
       return "CONFIGURATION_DISABLED";
     case ObstacleReason::kConfigurationWaits:
       return "CONFIGURATION_WAITS";
+    case ObstacleReason::kReconfigurationNeeded:
+      return "RECONFIGURATION_NEEDED";
     case ObstacleReason::kBooting:
       return "BOOTING";
     case ObstacleReason::kLeaving:

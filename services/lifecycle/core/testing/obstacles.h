@@ -163,6 +163,9 @@ inline const std::map<std::string, Case>& Cases() {
             s.Stage(kNewerProfile);
           });
         }}},
+      {"RECONFIGURATION_NEEDED",
+       {Actor::kUser, When::kOpen,
+        [] { return With(Live(1), [](Simulation& s) { s.Stage(kNewerProfile); }); }}},
       {"BOOTING",
        {Actor::kNobody, When::kTimed,
         [] {
