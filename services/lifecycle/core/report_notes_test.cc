@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/decide.h"
@@ -16,19 +17,25 @@ using O = ReportNode::Observation;
 
 constexpr char kBooted[] = "np-1";
 
-// What the Node is after the report, which comes at 9 s.
-Node Reported(Node node, ReportNode report) {
+// The Node and its pool after the report, which comes at 9 s.
+std::pair<Node, Pool> BothReported(Pool pool, Node node, ReportNode report) {
   State rows;
   StagedState<State> staged(rows, 0);
-  staged.Put(Pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"});
+  pool.name = kSimPool;
+  pool.uid = node.pool_uid = "uid-1";
+  pool.zone = "US-EAST-04A";
   node.name = report.node = NodeName(kSimPool, "g1");
   node.machine = "g1";
-  node.pool_uid = "uid-1";
-  node.desired.phase = Phase::kRunning;
   node.desired.node_profile = kBooted;
+  if (node.desired.phase == Phase::kUndecided) node.desired.phase = Phase::kRunning;
+  staged.Put(std::move(pool));
   staged.Put(node);
   EXPECT_TRUE(Decide(staged, report, absl::FromUnixSeconds(9)).ok());
-  return *rows.table<Node>().Find(node.name);
+  return {*rows.table<Node>().Find(node.name), *rows.table<Pool>().Find(kSimPool)};
+}
+
+Node Reported(Node node, ReportNode report) {
+  return BothReported({}, std::move(node), std::move(report)).first;
 }
 
 // A reboot has ended once another boot was seen, also by an agent that begins to tell them apart.
@@ -114,6 +121,48 @@ TEST(ReportNode, NotesWhatWasSeen) {
   EXPECT_EQ(ActivePods(node.observed), 0);
   node = Reported(node, {.observation = O::kUnhealthy, .message = "Xid 79"});
   EXPECT_EQ(node.observed.health_message.get(), "Xid 79");
+}
+
+// Its machine is asked to be taken back; who was to come for a Node that the target was lowered for
+// comes no more.
+TEST(ReportNode, AMachineThatIsGivenBackIsAskedForAnew) {
+  using S = NodeState;
+  struct Case {
+    S state;
+    O seen;
+    bool asked;
+    int64_t prefill;
+    int64_t left;
+  };
+  const Case cases[] = {
+      {S::kBooting, O::kBootFailed, true, 2, 1},
+      {S::kBooting, O::kBootFailed, true, 0, 0},
+      {S::kBooting, O::kBootFailed, false, 2, 2},
+      {S::kPreparedForTerminate, O::kTerminated, true, 2, 2},
+  };
+  for (const Case& it : cases) {
+    Pool pool;
+    pool.account.generation = 4;
+    pool.account.prefill_nodes = it.prefill;
+    Node node{.state = it.state};
+    node.asked_to_go_time = it.asked ? absl::UnixEpoch() : kNever;
+    node.removal_requested = it.asked;
+    if (it.state == S::kPreparedForTerminate) node.desired.phase = Phase::kTerminated;
+    const auto [after, of] = BothReported(pool, node, {.observation = it.seen});
+    EXPECT_TRUE(IsReturnable(after.state));
+    EXPECT_EQ(of.account.generation, 5);
+    EXPECT_EQ(of.account.prefill_nodes, it.left);
+  }
+}
+
+TEST(ReportNode, OnlyTheRebootsThatWereAskedForCount) {
+  for (const char* asked : {"g1", "g2"}) {
+    Pool pool{.reconfiguration = Reconfiguration{.machines = {asked}}};
+    Node node{.state = NodeState::kReconfiguring};
+    node.observed.node_profile = kBooted;
+    const Pool after = BothReported(pool, node, {.observation = O::kReady}).second;
+    EXPECT_EQ(after.reconfiguration->rebooted_nodes, asked == absl::string_view("g1") ? 1 : 0);
+  }
 }
 
 }  // namespace

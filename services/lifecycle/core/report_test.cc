@@ -321,6 +321,7 @@ TEST(ReportNode, OnlyABootEndsARowOfFailures) {
   };
   EXPECT_EQ(failures_after(NodeState::kProduction, {O::kUnhealthy, O::kRecovered}), 2u);
   EXPECT_EQ(failures_after(NodeState::kRegistered, {O::kReady}), 0u);
+  EXPECT_EQ(failures_after(NodeState::kReconfiguring, {O::kReady}), 0u);
 }
 
 }  // namespace
