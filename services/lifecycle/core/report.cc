@@ -261,8 +261,7 @@ bool IsUnordered(const Node& node, const ReportNode& command) {
 // Whether anything follows for the pool's own row, which most reports leave as it is.
 bool CountsForPool(const Node& before, const Node& after) {
   return before.state != after.state &&
-         (IsReturnable(after.state) || after.state == NodeState::kDeliveryFailed ||
-          after.state == NodeState::kProduction);
+         (IsReturnable(after.state) || after.state == NodeState::kProduction);
 }
 
 // Writes what follows for the pool's own row.
