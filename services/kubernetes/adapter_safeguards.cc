@@ -6,7 +6,6 @@
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/adapter.h"
-#include "services/kubernetes/core/find_condition.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_plan.h"
 #include "services/kubernetes/core/text.h"
@@ -110,11 +109,7 @@ void Adapter::MakeBrake() {
 void Adapter::ShowHeld(const Brake::Candidate& of, const std::string& message, bool begins) {
   // A v1 Node that says no pool: the log and the metric tell of it.
   if (of.pool.empty()) return;
-  const auto object = cluster_->node_pools().Find(of.pool);
-  // Not again after a restart: then the object says so already.
-  const bool is_told = object != nullptr && object->uid == of.pool_uid &&
-                       FindCondition(object->status, kRemovalsHeld) != nullptr;
-  if (begins && !is_told) {
+  if (begins) {
     NodePoolObject pool;
     pool.name = of.pool;
     pool.uid = of.pool_uid;
