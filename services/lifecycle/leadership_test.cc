@@ -712,6 +712,23 @@ TEST_F(SteadyLead, NobodyGrowsBeforeQuotaHasHeardOfAllPools) {
   EXPECT_LT(heard_of("runs-too"), heard_of("a-wants-more"));
 }
 
+// One pool that it cannot be told of leaves the others theirs.
+TEST_F(SteadyLead, APoolThatQuotaFailsAtHoldsUpNoOther) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  for (const char* id : {"runs", "runs-too"}) {
+    const std::string pool = Apply(id, 2);
+    Until([&] { return NodesOf(*a_, pool) == 2; });
+  }
+  a_->StopReconciling();
+  Until([&] { return a_->epoch() == 0; });
+  peers_.quota.Restore();
+  peers_.quota.SetPoison("/holdings/uid-runs");
+  ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
+  Until([&] { return !peers_.quota.decided().empty(); }, "the other is told of");
+  const std::string more = Apply("wants-more", 3);
+  Until([&] { return NodesOf(*b_, more) == 3; });
+}
+
 // It may have been restored where it stands, and answers whoever asks before it is watched again.
 TEST_F(Leadership, AQuotaWhoseWatchHasEndedIsInDoubtAtOnce) {
   Apply("p", 1);

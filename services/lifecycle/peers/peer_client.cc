@@ -77,6 +77,14 @@ PeerBreaker::Outcome OutcomeOf(const grpc::Status& status) {
   }
 }
 
+PeerClient::Heard HeardBy(const grpc::Status& status) {
+  using Heard = PeerClient::Heard;
+  if (OutcomeOf(status) == PeerBreaker::Outcome::kAnswered) return Heard::kAnswered;
+  const bool fails = status.error_code() == grpc::StatusCode::INTERNAL ||
+                     status.error_code() == grpc::StatusCode::UNKNOWN;
+  return fails ? Heard::kFailed : Heard::kAway;
+}
+
 // The status as it is logged: with a cause if the service does not do its part.
 absl::Status EndOf(const grpc::Status& status) {
   absl::Status ended = muster::error::FromPeer(rpc::FromGrpcStatus(status), "It");
@@ -346,7 +354,7 @@ PeerClient::PeerClient(const Peers& peers)
       capacity_(cv1::CapacityService::NewStub(peers.capacity)),
       configuration_(fv1::ConfigurationService::NewStub(peers.configuration)) {}
 
-bool PeerClient::Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const {
+PeerClient::Heard PeerClient::Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const {
   return AskBy<Syncs>(passes, timeout);
 }
 
@@ -355,7 +363,7 @@ void PeerClient::Check(absl::Span<PoolPass> passes, absl::Duration timeout) cons
 }
 
 template <class Calls>
-bool PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const {
+PeerClient::Heard PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const {
   Batch<Calls> batch(passes);
   Latch pending;
   // `step(call, peer, send)`.
@@ -378,8 +386,8 @@ bool PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
     // One pool spoils the whole batch: it must not hold up the others, so each half is asked by
     // itself. Asking twice does no harm.
     const size_t half = passes.size() / 2;
-    const bool first = AskBy<Calls>(passes.subspan(0, half), timeout);
-    return AskBy<Calls>(passes.subspan(half), timeout) && first;
+    const Heard first = AskBy<Calls>(passes.subspan(0, half), timeout);
+    return std::max(first, AskBy<Calls>(passes.subspan(half), timeout));
   }
   each([&](const auto& call, size_t peer, const auto&) {
     if (!call.sent) return;
@@ -388,7 +396,7 @@ bool PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
     guards_[peer]->Log(ended);
   });
   batch.Distribute();
-  return OutcomeOf(batch.quota.status) == PeerBreaker::Outcome::kAnswered;  // OK: nothing was asked
+  return HeardBy(batch.quota.status);  // OK: nothing was asked
 }
 
 void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue) {

@@ -42,6 +42,10 @@ void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue);
 // that does not come within the timeout is kAway.
 class PeerClient {
  public:
+  // What a service did that was asked. kFailed: it is there, and fails at something of what it was
+  // asked. Of several the worst, which is the last.
+  enum class Heard { kAnswered, kFailed, kAway };
+
   explicit PeerClient(const Peers& peers);
   // With breakers: a service that stays silent is not asked any more until it has answered a probe.
   // Then `on_back` is called, from any thread, perhaps after the PeerClient is gone. Ask, Probe and
@@ -57,9 +61,8 @@ class PeerClient {
   std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
 
   // Fills in the `answers` to what is asked; those that hold KnownAnswers (core/snapshot.h) stay.
-  // At most 1,000 passes. Blocks for at most about `timeout`. False: quota did not answer all that
-  // it was asked, be it by a refusal.
-  bool Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
+  // At most 1,000 passes. Blocks for at most about `timeout`. Returns what quota did.
+  Heard Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
   // Like Ask, but for what each would answer: nothing is written anywhere. If the leader has asked
   // under a later generation since the pool was read, that is refused (GENERATION_TOO_OLD), as in
   // Ask.
@@ -69,7 +72,7 @@ class PeerClient {
   struct Guard;  // of one service
 
   template <class Calls>
-  bool AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const;
+  Heard AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const;
 
   const std::shared_ptr<quota::v1::QuotaService::Stub> quota_;
   const std::shared_ptr<capacity::v1::CapacityService::Stub> capacity_;

@@ -225,12 +225,18 @@ TEST_F(PeerClientTest, HalfABatchThatQuotaDoesNotAnswerIsNotAnswered) {
     std::vector<PoolPass> passes = Passes();
     return peer_client_.Ask(absl::MakeSpan(passes), kLong);
   };
-  EXPECT_TRUE(answers({}));
-  EXPECT_TRUE(answers({too_large}));
-  EXPECT_TRUE(answers({too_large, {grpc::StatusCode::INVALID_ARGUMENT, "malformed"}}));
-  EXPECT_FALSE(answers({away}));
-  EXPECT_FALSE(answers({too_large, away}));
-  EXPECT_FALSE(answers({too_large, grpc::Status::OK, away}));
+  using Heard = PeerClient::Heard;
+  const grpc::Status fails(grpc::StatusCode::INTERNAL, "It fails.");
+  EXPECT_EQ(answers({}), Heard::kAnswered);
+  EXPECT_EQ(answers({too_large}), Heard::kAnswered);
+  EXPECT_EQ(answers({too_large, {grpc::StatusCode::INVALID_ARGUMENT, "malformed"}}),
+            Heard::kAnswered);
+  EXPECT_EQ(answers({away}), Heard::kAway);
+  EXPECT_EQ(answers({too_large, away}), Heard::kAway);
+  EXPECT_EQ(answers({too_large, grpc::Status::OK, away}), Heard::kAway);
+  EXPECT_EQ(answers({fails}), Heard::kFailed);
+  EXPECT_EQ(answers({too_large, fails}), Heard::kFailed);
+  EXPECT_EQ(answers({too_large, fails, away}), Heard::kAway);
 }
 
 // Some pools have so much in their claims that all of them are too much for one request.

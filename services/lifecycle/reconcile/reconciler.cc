@@ -40,6 +40,9 @@ constexpr absl::Duration kCommitTimeout = absl::Seconds(15);
 // Pools a pass; the services take at most 1,000.
 constexpr size_t kBatch = 200;
 
+// At so many pools quota may fail, and the others go on.
+constexpr int kMostFails = 10;
+
 absl::Duration SteadyNow() { return TheSteadyClock()->Now(); }
 
 bool HasReason(const absl::Status& status, absl::string_view reason) {
@@ -181,35 +184,43 @@ void Reconciler::Restate() {
   lane_.Peek([&](const State& state, int64_t) {
     for (const auto& [name, pool] : state.table<Pool>().rows()) names.push_back(pool.row->name);
   });
+  int fails = 0;
   for (size_t at = 0; at < names.size() && !stopper_.stopped(); at += kBatch) {
     const auto begin = names.begin() + static_cast<std::ptrdiff_t>(at);
     const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kBatch, names.size() - at));
     std::vector<PoolPass> passes = BeginPasses({begin, end});
-    size_t asked = 0;
     for (PoolPass& pass : passes) {
       pass.demand.holding = Restatement(pass);
       pass.demand.claim.reset();
       pass.demand.configuration.reset();
-      asked += pass.demand.holding ? 1 : 0;
     }
-    const bool answered = peer_client_->Ask(absl::MakeSpan(passes), options_.ask_timeout);
-    const auto away = absl::c_count_if(passes, [](const PoolPass& pass) {
-      return pass.snapshot.answers.holding.state == PeerReply<HoldingFacts>::State::kAway;
-    });
-    // To be begun anew later. That quota refuses some pools holds up no others.
-    const bool is_away = !answered || (asked > 0 && static_cast<size_t>(away) == asked);
-    if (is_away) return restate_schedule_.Failed(SteadyNow());
+    // To be begun anew later.
+    if (!RestateSome(absl::MakeSpan(passes), fails)) return restate_schedule_.Failed(SteadyNow());
     if (epoch() == 0) {
       restates_ = true;
       return;
     }
   }
+  if (stopper_.stopped()) return;
   restate_schedule_.Done();
   for (const std::string& pool : std::exchange(held_back_, {})) due_->Add(pool);
 }
 
+bool Reconciler::RestateSome(absl::Span<PoolPass> passes, int& fails) {
+  using Heard = PeerClient::Heard;
+  const Heard heard = peer_client_->Ask(passes, options_.ask_timeout);
+  if (heard != Heard::kFailed) return heard == Heard::kAnswered;
+  // It fails at one pool at least, which must not hold up the others.
+  if (const size_t half = passes.size() / 2; half > 0)
+    return RestateSome(passes.subspan(0, half), fails) && RestateSome(passes.subspan(half), fails);
+  log::Warn("quota fails at what a pool is charged for; the others go on",
+            {{"pool", passes[0].snapshot.pool->name}});
+  return ++fails <= kMostFails;
+}
+
 void Reconciler::HoldBack(absl::Span<PoolPass> passes) {
-  if (restate_schedule_.IsDone()) return;
+  if (restate_schedule_.IsDone() && !restates_) return;
+  if (held_back_.empty()) log::Info("no pool grows until quota has heard of all", {});
   for (PoolPass& pass : passes) {
     std::optional<HoldingAsk>& ask = pass.demand.holding;
     if (!ask || ask->release) continue;
@@ -238,16 +249,20 @@ std::vector<PoolPass> Reconciler::BeginPasses(const std::vector<std::string>& na
   return passes;
 }
 
-void Reconciler::Pass(const std::vector<std::string>& names) {
-  settled_->Forget(names);
-  pace_->Begin(names);
-  std::vector<PoolPass> passes = BeginPasses(names);
-  if (passes.empty()) return;
+void Reconciler::AskServices(std::vector<PoolPass>& passes) {
   HoldBack(absl::MakeSpan(passes));
   known_claims_.Lend(absl::MakeSpan(passes));
   watches_->Asking(passes);
   peer_client_->Ask(absl::MakeSpan(passes), options_.ask_timeout);
   watches_->Answered(passes);
+}
+
+void Reconciler::Pass(const std::vector<std::string>& names) {
+  settled_->Forget(names);
+  pace_->Begin(names);
+  std::vector<PoolPass> passes = BeginPasses(names);
+  if (passes.empty()) return;
+  AskServices(passes);
   lane_.Peek([&](const State& state, int64_t) {
     for (PoolPass& pass : passes) AddTaken(state, pass.snapshot);
     known_claims_.ForgetGone(

@@ -70,9 +70,13 @@ class Reconciler {
   // any: a quota that was restored to a past would else grant to others what it has forgotten.
   // While quota is away this is tried again (RestateSchedule), and passes go on without it.
   void Restate();
+  // Of these pools. False: quota is away. `fails`: at how many single pools it has failed; at more
+  // than a few it counts as away.
+  bool RestateSome(absl::Span<PoolPass> passes, int& fails);
   // While that is to be tried again: takes what the passes would ask of quota as not answered.
   void HoldBack(absl::Span<PoolPass> passes);
   void Pass(const std::vector<std::string>& names);
+  void AskServices(std::vector<PoolPass>& passes);
   // Empty, too, when the database's history was replaced since this replica took the lead.
   std::vector<PoolPass> BeginPasses(const std::vector<std::string>& names) const;
   void TellRaised(const Pool& pool, const PoolPlan& plan) const;

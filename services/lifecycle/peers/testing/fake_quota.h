@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/peers/testing/fake_feed.h"
@@ -70,6 +71,11 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     MutexLock lock(mutex_);
     next_refusals_ = std::move(refusals);
   }
+  // Fails at every request that asks for the holding whose name ends so; empty: at none.
+  void SetPoison(std::string suffix) {
+    MutexLock lock(mutex_);
+    poison_ = std::move(suffix);
+  }
   // What every entry of a request is answered with; OK: what is decided.
   void SetEntryRefusal(absl::Status refusal) {
     MutexLock lock(mutex_);
@@ -116,6 +122,10 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
                                  quota::v1::BatchSyncHoldingsResponse* response) override {
     MutexLock lock(mutex_);
     asked_.insert(asked_.end(), request->holdings().begin(), request->holdings().end());
+    for (const auto& asked : request->holdings()) {
+      if (!poison_.empty() && absl::EndsWith(asked.name(), poison_))
+        return grpc::Status(grpc::StatusCode::INTERNAL, "It fails.");
+    }
     if (!next_refusals_.empty()) {
       const grpc::Status refusal = std::move(next_refusals_.front());
       next_refusals_.pop_front();
@@ -190,6 +200,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;
   grpc::Status refusal_ MUSTER_GUARDED_BY(mutex_);
   std::deque<grpc::Status> next_refusals_ MUSTER_GUARDED_BY(mutex_);
+  std::string poison_ MUSTER_GUARDED_BY(mutex_);
   absl::Status entry_refusal_ MUSTER_GUARDED_BY(mutex_);
   int64_t known_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::function<void()> before_check_ MUSTER_GUARDED_BY(mutex_);
