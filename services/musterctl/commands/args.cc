@@ -276,7 +276,8 @@ absl::StatusOr<CommandLine> ParseArgs(absl::Span<const std::string> args,
   }
   if (args.empty() || command == nullptr) {
     line.help = true;
-    if (asks_for_help && !line.arguments.empty()) line.command = line.arguments[0];
+    if (asks_for_help && !line.arguments.empty() && line.arguments[0] != kHelp)
+      line.command = line.arguments[0];
     if (!line.command.empty() && FindCommand(line.command) == nullptr)
       return UnknownCommand(line.command);
     return line;

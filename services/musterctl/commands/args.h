@@ -47,7 +47,7 @@ struct Command {
   std::vector<Flag> flags = {};
   bool is_offline = false;  // asks no server
   bool is_hidden = false;   // not in the help
-  // Exit code 1 says that something differs, as of diff: then 2 says that it failed, too.
+  // Exit code 1 says that something differs, as of diff -f: then 2 says that it failed, too.
   bool is_comparison = false;
 };
 

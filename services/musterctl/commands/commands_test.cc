@@ -169,7 +169,8 @@ TEST_F(CommandsTest, HelpNamesEveryCommandAndFlag) {
   EXPECT_THAT(out(), HasSubstr("Usage: musterctl rollout status|"));
   EXPECT_EQ(RunLine({"help", "gte"}), kWrongUse);
   EXPECT_THAT(err(), HasSubstr("unknown command \"gte\"; did you mean get?"));
-  EXPECT_EQ(RunLine({"help"}), kDone);
+  for (const char* words : {"help", "help help"})
+    EXPECT_EQ(RunLine(absl::StrSplit(words, ' ')), kDone) << words;
   EXPECT_THAT(out(), HasSubstr("\nCommands:\n"));
 }
 

@@ -225,7 +225,7 @@ std::vector<Command> PastCommands() {
        .usage = "diff -f FILE|DIR|- [-R] | diff KIND/NAME --since WHEN",
        .summary =
            "Says what manifests would change, or what of a resource is otherwise than it was.",
-       .details = "-f: as diff -u; exit code 0: no difference, 1: some, 2: it failed.",
+       .details = "-f: as diff -u; exit code 0: no difference, 1: some. Exit code 2: it failed.",
        .examples = "diff -f pool.yaml\n"
                    "diff nodepool/train --since 1h",
        .flags = {FileFlag(),

@@ -251,7 +251,9 @@ absl::Status Execute(const Command& command, const std::vector<LineOfContext>& l
   Api& api = of_cells ? together : *cells.front().api;
   Session session{line, scope, api, env, options.front().timeout, of_cells, cells, request_id};
   const absl::Status status = RunSession(command, session);
-  return status.ok() && together.is_partial() ? AlreadyPrinted() : status;
+  if (!status.ok() || !together.is_partial()) return status;
+  if (command.is_comparison) return absl::UnavailableError("not all cells answered");
+  return AlreadyPrinted();
 }
 
 }  // namespace
@@ -298,7 +300,7 @@ int Run(absl::Span<const std::string> args, ProcessEnv& shown) {
     return failed;
   }
   if (status.ok()) return kDone;
-  if (status.GetPayload(kSaidUrl)) return kFailed;
+  if (status.GetPayload(kSaidUrl)) return env.out.fail() ? failed : kFailed;
   env.err << RenderError(status);
   return IsWrongUse(status) ? kWrongUse : failed;
 }
