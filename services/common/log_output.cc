@@ -52,12 +52,13 @@ class OutputQueue {
   void Close(absl::Duration patience) {
     {
       MutexLock lock(mutex_);
-      const int64_t last = begun_ + (waiting_.empty() ? 0 : 1);
+      if (closing_) return;
+      const auto is_written = [this] { return waiting_.empty() && ended_ == begun_; };
       const Deadline end(patience);
-      while (ended_ < last && end.WaitFor(written_, mutex_)) {
+      while (!is_written() && end.WaitFor(written_, mutex_)) {
       }
       if (std::exchange(closing_, true)) return;
-      stuck_ = ended_ < last;
+      stuck_ = !is_written();
       if (stuck_) {
         left_out_ += LinesIn(waiting_);
         waiting_.clear();
