@@ -57,10 +57,10 @@ bool IsStatusRefused(const absl::Status& status) {
 }
 
 // Whether a finalizer was not written because somebody does not want it there: rights, a policy, or
-// a webhook, which may also fail.
+// a webhook, which may also fail (as the API server says; other 500s are its own, and pass).
 bool IsForbidden(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status) ||
-         ErrorOf(status).code == 500;
+         (ErrorOf(status).code == 500 && absl::StrContains(status.message(), "webhook"));
 }
 
 }  // namespace
