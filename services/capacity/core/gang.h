@@ -72,7 +72,7 @@ std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
 // With which default gangs wait for more than can come from spot now: of the machines that match
 // none is reclaimed for default claims behind them. Not those of gangs that asked at `keeps_after`
 // or before. `kept`: KeptGangs of the same. The inventory must have been served. Costs O(gangs ×
-// (gangs that keep + label classes)); O(1) when there is nothing to reclaim.
+// their parts × (gangs that keep + label classes)); O(1) when there is nothing to reclaim.
 std::vector<Affinity> BlockingAffinities(const State& state, const InventoryKey& key,
                                          const std::vector<KeptGang>& kept, absl::Time keeps_after);
 

@@ -6,16 +6,20 @@ namespace muster::capacity {
 
 MachineCounts Inventory::Matching(const Affinity& affinity) const {
   if (affinity.empty()) return counts_;
+  const AffinityBook::Entry* known = affinities_.Find(affinity);
   MachineCounts counts;
   for (const auto& machines : classes_) {
-    if (Matches(affinity, machines)) counts += machines.second.counts;
+    if (Matches(affinity, known, machines)) counts += machines.second.counts;
   }
   return counts;
 }
 
 bool Inventory::Matches(const Affinity& affinity, const LabelClasses::value_type& machines) const {
-  if (affinity.empty()) return true;
-  const AffinityBook::Entry* known = affinities_.Find(affinity);
+  return affinity.empty() || Matches(affinity, affinities_.Find(affinity), machines);
+}
+
+bool Inventory::Matches(const Affinity& affinity, const AffinityBook::Entry* known,
+                        const LabelClasses::value_type& machines) {
   return known == nullptr ? capacity::Matches(affinity, machines.first)
                           : machines.second.takers.set.Has(known->number);
 }

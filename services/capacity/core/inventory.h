@@ -108,6 +108,9 @@ class Inventory {
   bool operator==(const Inventory&) const = default;
 
  private:
+  // `known`: of the affinity, which is not empty; null: nobody waits with it.
+  static bool Matches(const Affinity& affinity, const AffinityBook::Entry* known,
+                      const LabelClasses::value_type& machines);
   // Replaces `before` with `after`. Null: the machine was not there, or is gone. If neither is null
   // they have the same rack and labels.
   void Change(const MachineRow* before, const MachineRow* after);

@@ -29,8 +29,8 @@ void NoteLost(ClaimRow& claim, absl::Time time, absl::Time now);
 bool HasLost(const ClaimRow& claim, absl::Time time);
 void ForgetLost(ClaimRow& claim);
 
-// Since when what is outstanding of the request of that time has been waited for: a lost machine's
-// Node keeps its age, but while it had its machine nobody waited.
+// Since when something of the request of that time has been outstanding without a break: a lost
+// machine's Node keeps its age, but while all had their machines nobody waited.
 absl::Time WaitedForSince(const ClaimRow& claim, absl::Time time);
 
 // The claim's places, oldest first.

@@ -95,8 +95,8 @@ struct ClaimPlace {
 // A request that has lost machines to repair.
 struct LostRequest {
   absl::Time request_time = absl::UnixEpoch();
-  // How long its oldest Node that is outstanding has been waited for: since the request or, when it
-  // was granted before, since the loss.
+  // Since when something of it has been outstanding without a break: since the request or, when all
+  // of it had been granted, since the first loss.
   absl::Time since = absl::UnixEpoch();
   bool operator==(const LostRequest&) const = default;
 };
