@@ -61,7 +61,7 @@ constexpr AuditSeries kAuditSeries[] = {
      &storage::Auditor::Stats::failed},
     {"invariant_violations_total",
      "Violations that self-audits found, counted again in every audit that finds them; of "
-     "lifecycle also what belongs to no pool and could not be given back.",
+     "lifecycle also what belongs to no pool and its service refused to take back.",
      &storage::Auditor::Stats::violations},
 };
 

@@ -262,15 +262,15 @@ class Explainer {
     }
   }
 
-  // Nodes that run take up what is staged when somebody orders it. An order that is paused or halted
-  // has a reason of its own.
+  // Nodes that run take up what is staged when somebody orders it. An order that is paused or
+  // halted has a reason of its own.
   void Reconfiguration() {
     if (pool_.deleting() || (pool_.reconfiguration && !pool_.reconfiguration->ended())) return;
     const Condition* required =
         FindCondition(pool_.status.conditions, condition::kNodeReconfigurationRequired);
     if (required == nullptr || required->reason != reason::kStagedNodeConfig) return;
     Add(ObstacleReason::kReconfigurationNeeded,
-        absl::StrCat(required->message.get(), " Nobody has ordered that."), Actor::kUser);
+        absl::StrCat(required->message.get(), " No reconfiguration is under way."), Actor::kUser);
   }
 
   // One obstacle for all Nodes that wait for the budget. Who must act for a Node that uses the

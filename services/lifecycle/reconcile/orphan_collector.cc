@@ -24,7 +24,8 @@ constexpr size_t kMostPieces = 64;
 
 // Whether nobody was there to answer, so that the next round tries again: no rule is broken.
 bool IsAway(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
 }
 
 }  // namespace
