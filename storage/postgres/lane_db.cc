@@ -24,9 +24,9 @@ constexpr int kReadConnections = 3;
 // of the past at a time.
 constexpr int kLoadConnections = 5;
 
-// How long the tailer waits for a notification before it looks whether it should stop.
-constexpr long kListenSeconds = 0;
-constexpr long kListenMicros = 200'000;
+// How long the tailer waits for a notification before it looks whether its server has lost the
+// writes, and after a failure.
+constexpr absl::Duration kListenLook = absl::Milliseconds(200);
 
 // How often the journal is looked at, and how much of it is forgotten in one transaction: about a
 // tenth of a second's work, so that nobody who waits for the head's lock notices.
@@ -108,6 +108,7 @@ void LaneDb::StartTailer(std::function<void(int64_t)> on_notify) {
 
 void LaneDb::Stop() {
   stopper_.Stop();
+  tailer_wakeup_.Signal();
   writer_.Abort();
   reader_.Abort();
   loader_.Abort();
@@ -126,10 +127,12 @@ void LaneDb::RunTailer() {
       Connection connection(EffectiveConninfo(connect), &tailer_watchdog_);
       const Listening listening(connection, channel_, on_notify_);
       // A server that another took the writes over from may live on, and has nothing to tell.
-      while (!stopper_.stopped() && connect.writable_host->losses() == losses)
-        connection.raw().await_notification(kListenSeconds, kListenMicros);
+      while (!stopper_.stopped() && connect.writable_host->losses() == losses) {
+        if (connection.raw().get_notifs() == 0)
+          tailer_wakeup_.Wait({.fd = connection.raw().sock()}, kListenLook);
+      }
     } catch (const std::exception&) {
-      stopper_.Sleep(absl::Microseconds(kListenMicros));
+      stopper_.Sleep(kListenLook);
     }
   }
 }

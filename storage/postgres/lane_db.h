@@ -19,6 +19,7 @@
 #include "storage/postgres/history.h"
 #include "storage/postgres/journal.h"
 #include "storage/postgres/transaction_runner.h"
+#include "storage/postgres/wakeup.h"
 
 namespace muster::storage {
 
@@ -225,6 +226,7 @@ class LaneDb {
   std::atomic<int64_t> to_announce_ = 0;
   CoalescedJob announcer_;
   AnswerWatchdog tailer_watchdog_;
+  Wakeup tailer_wakeup_;  // Stop's
   std::thread tailer_;
   std::thread compactor_;
 };
