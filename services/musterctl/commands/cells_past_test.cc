@@ -148,6 +148,12 @@ TEST_F(CellsPastTest, DiffIsOfTheCellThatHadIt) {
   west_.past = {Past("c-west", 7), Past("c-west", 9)};
   EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), kDone) << err();
   EXPECT_EQ(out(), "  spec.target_nodes: 7 -> 9\n");
+  Away(east_);
+  west_.past = {Past("c-west", 7), Past("c-west", 9)};
+  EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), 2) << "east may have had it, too";
+  EXPECT_EQ(out(), "  spec.target_nodes: 7 -> 9\n");
+  EXPECT_THAT(err(), ::testing::EndsWith("error: not all cells answered\n"));
+  east_.refusal_of_reads = east_.refusal = absl::OkStatus();
   east_.past = {Past("c-east", 7)};
   EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), 2);
   EXPECT_EQ(err(),
