@@ -220,13 +220,13 @@ bool Reconciler::RestateSome(absl::Span<PoolPass> passes, int& fails) {
 
 void Reconciler::HoldBack(absl::Span<PoolPass> passes) {
   if (restate_schedule_.IsDone() && !restates_) return;
-  if (held_back_.empty()) log::Info("no pool grows until quota has heard of all", {});
   for (PoolPass& pass : passes) {
     std::optional<HoldingAsk>& ask = pass.demand.holding;
     if (!ask || ask->release) continue;
     ask.reset();
     pass.snapshot.answers.holding = {.state = PeerReply<HoldingFacts>::State::kAway,
                                      .error = "It has not heard yet of all that is charged for."};
+    if (held_back_.empty()) log::Info("no pool grows until quota has heard of all", {});
     held_back_.insert(pass.snapshot.pool->name);
   }
 }
