@@ -76,7 +76,8 @@ std::vector<LostRequest>::const_iterator FindLost(const ClaimRow& claim, absl::T
 
 void NoteLost(ClaimRow& claim, absl::Time time, absl::Time now) {
   if (!HasLost(claim, time))
-    claim.lost.insert(FindLost(claim, time), {time, HasPart(claim, time) ? time : now});
+    claim.lost.insert(FindLost(claim, time),
+                      {time, HasPart(claim, time) ? time : std::max(time, now)});
 }
 
 bool HasLost(const ClaimRow& claim, absl::Time time) {
