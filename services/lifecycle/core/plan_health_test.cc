@@ -111,6 +111,25 @@ TEST(Triage, WithEvictionItIsDrainedAndReplaced) {
 }
 
 // What the field says holds for one that drains already, too: its work has a deadline, or none.
+// An ill Node is lost already, but those that are taken away are no more than the budget allows.
+TEST(Triage, RepairsKeepToTheBudget) {
+  Sick sim(
+      [](Spec& spec) {
+        spec.disable_unhealthy_node_eviction = false;
+        spec.max_unavailable = "1";
+      },
+      /*active=*/true);
+  sim.stuck = {"g100", "g101"};
+  sim.SetActive("g101", true);
+  ASSERT_TRUE(sim.Report("g101", O::kUnhealthy, "Xid 79").ok());
+  sim.OthersTake(200);
+  sim.PassGrace();
+  sim.Advance(sim.policy.give_up_interval);
+  sim.Live();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  EXPECT_EQ(sim.node("g101")->state, NodeState::kTriage);
+}
+
 TEST(Triage, ADrainThatBeganFollowsTheField) {
   Sick sim;
   sim.StopClock();
