@@ -20,6 +20,12 @@
 namespace muster::testing {
 namespace {
 
+Refusal RefusalBy(const Failure& failure) {
+  Refusal refusal = RefusalOf(failure.code, failure.retry_after);
+  if (!failure.message.empty()) refusal.message = failure.message;
+  return refusal;
+}
+
 // Told apart from plain `application/json`, which httplib would compress: it holds back what it
 // compresses, and a watch must not wait.
 constexpr char kContentType[] = "application/json;charset=utf-8";
@@ -159,7 +165,7 @@ void FakeApiServer::Impl::AnswerKnown(const Call& call, const Target& target,
     const MutexLock lock(mutex);
     failure = NextFailure(verb, call);
   }
-  if (failure && !failure->is_carried_out) throw RefusalOf(failure->code, failure->retry_after);
+  if (failure && !failure->is_carried_out) throw RefusalBy(*failure);
   if (verb == "LIST") {
     AnswerList(call, target, response);
   } else if (verb == "WATCH") {
@@ -173,7 +179,7 @@ void FakeApiServer::Impl::AnswerKnown(const Call& call, const Target& target,
     }
     SetReply(response, reply.code, reply.body);
   }
-  if (failure) SetRefusal(response, RefusalOf(failure->code, failure->retry_after));
+  if (failure) SetRefusal(response, RefusalBy(*failure));
 }
 
 Reply FakeApiServer::Impl::CarryOut(const Call& call, const Target& target,

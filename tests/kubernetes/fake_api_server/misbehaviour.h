@@ -38,6 +38,7 @@ struct Failure {
   int retry_after = 0;             // seconds; 0: not said
   bool is_carried_out = false;     // before the error is answered
   std::string body_contains = {};  // empty: any
+  std::string message = {};        // empty: as usual with that code
 };
 
 // A request that was answered. Watches are told of when they begin.

@@ -242,13 +242,18 @@ TEST_F(PoolStatusTest, SaysThatMusterForbidsIt) {
 }
 
 TEST_F(PoolStatusTest, SaysThatTheApiServerRefusesTheFinalizer) {
-  for (const int code : {403, 422, 500}) {
+  using Fault = std::pair<int, const char*>;
+  for (const auto& [code, message] :
+       {Fault(403, ""), Fault(422, ""), Fault(500, "failed calling webhook \"a.b\": no route")}) {
     SCOPED_TRACE(code);
     Start(Edition::kCurrent, false);
     ForgetPool();
     LetGo();
-    api_server_.FailNext(
-        {.verb = "PATCH", .code = code, .count = 1'000, .body_contains = kubernetes::kFinalizer});
+    api_server_.FailNext({.verb = "PATCH",
+                          .code = code,
+                          .count = 1'000,
+                          .body_contains = kubernetes::kFinalizer,
+                          .message = message});
     (void)ReconcileInVain();
     EXPECT_THAT(Validated(), StartsWith("Unknown/InternalError: The API server"));
     EXPECT_FALSE(Object()->HasFinalizer());
@@ -263,6 +268,18 @@ TEST_F(PoolStatusTest, SaysThatTheApiServerRefusesTheFinalizer) {
     EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
     EXPECT_EQ(Validated(), "");
   }
+}
+
+TEST_F(PoolStatusTest, AFailureOfTheApiServersOwnPasses) {
+  Start(Edition::kCurrent, false);
+  ForgetPool();
+  LetGo();
+  api_server_.FailNext({.verb = "PATCH",
+                        .code = 500,
+                        .body_contains = kubernetes::kFinalizer,
+                        .message = "etcdserver: leader changed"});
+  (void)ReconcileInVain();
+  EXPECT_EQ(Validated(), "");
 }
 
 // The cluster's etcd is a copy of another cluster's, with all of its NodePools and their statuses.
