@@ -53,12 +53,11 @@ class OutputQueue {
     {
       MutexLock lock(mutex_);
       if (closing_) return;
-      const auto is_written = [this] { return waiting_.empty() && ended_ == begun_; };
       const Deadline end(patience);
-      while (!is_written() && end.WaitFor(written_, mutex_)) {
+      while (!IsWritten() && end.WaitFor(written_, mutex_)) {
       }
       if (std::exchange(closing_, true)) return;
-      stuck_ = !is_written();
+      stuck_ = !IsWritten();
       if (stuck_) {
         left_out_ += LinesIn(waiting_);
         waiting_.clear();
@@ -71,6 +70,10 @@ class OutputQueue {
   OutputStats stats() const { return {lines_, left_out_}; }
 
  private:
+  // All that was there to be written.
+  bool IsWritten() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return waiting_.empty() && ended_ == begun_;
+  }
   void Write() {
     std::string text;
     int64_t untold = 0;
