@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/lifecycle/core/budget.h"
+#include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/leaving_text.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/render_parts.h"
