@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "services/common/error.h"
 #include "services/musterctl/commands/testing/commands_test_base.h"
 #include "services/musterctl/manifest/document.h"
