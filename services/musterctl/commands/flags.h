@@ -8,22 +8,15 @@
 // Flags that several commands take.
 namespace muster::musterctl {
 
-inline Flag OutputFlag() {
-  return {.name = "output",
-          .letter = 'o',
-          .value = "FORMAT",
-          .meaning =
-              "wide, json, yaml, name, jsonpath=TEMPLATE or custom-columns=HEADER:PATH,...; "
-              "a table when not given."};
+// `meaning`: which formats the command has.
+inline Flag OutputFlag(std::string meaning =
+                           "wide, json, yaml, name, jsonpath=TEMPLATE or "
+                           "custom-columns=HEADER:PATH,...; a table when not given.") {
+  return {.name = "output", .letter = 'o', .value = "FORMAT", .meaning = std::move(meaning)};
 }
 
 // Of commands whose tables have no other format.
-inline Flag WideFlag() {
-  return {.name = "output",
-          .letter = 'o',
-          .value = "FORMAT",
-          .meaning = "wide: tables that are not cut to the terminal."};
-}
+inline Flag WideFlag() { return OutputFlag("wide: tables that are not cut to the terminal."); }
 
 inline Flag FileFlag() {
   return {.name = "filename",

@@ -84,10 +84,7 @@ Command DescribeCommand() {
               "describe nodepool train\n"
               "describe node/train/g1a2b3c\n"
               "describe quotas",
-          .flags = {{.name = "output",
-                     .letter = 'o',
-                     .value = "FORMAT",
-                     .meaning = "wide: all of a NodePool, as above."},
+          .flags = {OutputFlag("wide: all of a NodePool, as above."),
                     {.name = "all", .meaning = "The same as -o wide."},
                     SelectorFlag()}};
 }
@@ -206,10 +203,7 @@ Command PlacementsCommand() {
                  .value = "ZONE",
                  .meaning = "Only this zone. May be repeated.",
                  .repeated = true},
-                {.name = "output",
-                 .letter = 'o',
-                 .value = "FORMAT",
-                 .meaning = "yaml or json: the manifest."},
+                OutputFlag("yaml or json: the manifest."),
                 {.name = "name",
                  .value = "NAME",
                  .meaning = "Of the NodePool; of further ones NAME-2, ... Default: by its type, "

@@ -95,15 +95,13 @@ Command ConfigCommand() {
 }
 
 Command ApiResourcesCommand() {
-  return {
-      .name = "api-resources",
-      .run = ApiResources,
-      .usage = "api-resources [-o wide|name]",
-      .summary = "Lists the kinds of resources.",
-      .examples = "api-resources -o wide",
-      .flags = {{.name = "output", .letter = 'o', .value = "FORMAT", .meaning = "wide or name."},
-                NoHeadersFlag()},
-      .is_offline = true};
+  return {.name = "api-resources",
+          .run = ApiResources,
+          .usage = "api-resources [-o wide|name]",
+          .summary = "Lists the kinds of resources.",
+          .examples = "api-resources -o wide",
+          .flags = {OutputFlag("wide or name."), NoHeadersFlag()},
+          .is_offline = true};
 }
 
 Command CompletionCommand() {
