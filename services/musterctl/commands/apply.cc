@@ -59,14 +59,6 @@ absl::StatusOr<Applied> ApplyOne(Session& session, const Manifest& manifest, Wri
   return session.api.Apply(manifest.resource, mode);
 }
 
-// Of the manifests behind `last`, one of them, in the order in which they are sent.
-std::vector<std::string> LabelsAfter(const std::vector<Manifest>& manifests, const Manifest& last) {
-  std::vector<std::string> labels;
-  for (const Manifest* each = &last + 1; each != manifests.data() + manifests.size(); ++each)
-    labels.push_back(each->label);
-  return labels;
-}
-
 }  // namespace
 
 absl::Status AtManifest(const absl::Status& status, const Manifest& manifest) {
@@ -88,7 +80,7 @@ absl::Status Apply(Session& session) {
       session.env.err << "note: " << manifest.place << ": " << note << "\n";
     const absl::StatusOr<Applied> applied = ApplyOne(session, manifest, mode);
     if (!applied.ok()) {
-      TellLeft(session, LabelsAfter(manifests, manifest));
+      TellLeftBehind(session, manifests, manifest, [](const Manifest& each) { return each.label; });
       return WhyNot(session, manifest, applied.status());
     }
     session.env.out << manifest.label << " " << OutcomeWord(applied->outcome, mode.dry_run)

@@ -189,10 +189,8 @@ absl::Status ApplyFound(Session& session, const std::vector<lifecycle::v1::NodeP
   for (const lifecycle::v1::NodePool& pool : pools) {
     const auto applied = session.api.Apply(pool, mode);
     if (!applied.ok()) {
-      std::vector<std::string> left;
-      for (const auto* each = &pool + 1; each != pools.data() + pools.size(); ++each)
-        left.push_back(absl::StrCat("nodepool/", IdOf(*each)));
-      TellLeft(session, std::move(left));
+      TellLeftBehind(session, pools, pool,
+                     [](const auto& each) { return absl::StrCat("nodepool/", IdOf(each)); });
       return RenameFields(applied.status(), ManifestPath);
     }
     session.env.out << "nodepool/" << IdOf(pool) << " "

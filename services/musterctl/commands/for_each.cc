@@ -17,6 +17,10 @@ namespace {
 // That are named; of more their number is said.
 constexpr size_t kNamedLeft = 20;
 
+std::string NameOfLeft(const ResourceId& id) {
+  return id.id.empty() ? std::string(KindPlural(id.kind)) : WordsFor(id);
+}
+
 }  // namespace
 
 void TellLeft(Session& session, std::vector<std::string> left) {
@@ -40,11 +44,8 @@ absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
     if (IsWrongUse(last)) break;
     // DEADLINE_EXCEEDED of a wait of ours is none of these: the others may still be done.
     if (!NoneAnswers(last) && !absl::IsUnauthenticated(last)) continue;
-    std::vector<std::string> left;
-    for (const ResourceId& other : all.subspan(static_cast<size_t>(session.order)))
-      left.push_back(other.id.empty() ? std::string(KindPlural(other.kind)) : WordsFor(other));
     // Where the first was not done, either, it is plain that none was.
-    if (session.order > 1) TellLeft(session, std::move(left));
+    if (session.order > 1) TellLeftBehind(session, all, id, NameOfLeft);
     break;
   }
   return last;
