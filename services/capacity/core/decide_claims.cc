@@ -107,12 +107,7 @@ void TakeBack(StagedState<State>& staged, const MachineReturn& given, ClaimRow& 
 // one that the same commit decided. They would be one: granted at once together, or this one in
 // pieces beside what the other holds.
 absl::Time AskedAlone(const ClaimRow& claim, const Ages& ages, absl::Time asked) {
-  const auto is_known = [&] {
-    return ages.contains(asked) ||
-           std::any_of(claim.parts.begin(), claim.parts.end(),
-                       [&](const ClaimPart& part) { return part.request_time == asked; });
-  };
-  while (claim.gang && is_known()) asked += kAskedApart;
+  while (claim.gang && (ages.contains(asked) || HasPart(claim, asked))) asked += kAskedApart;
   return asked;
 }
 

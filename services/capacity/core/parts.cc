@@ -58,13 +58,13 @@ void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time) {
   if (--part->nodes == 0) parts.erase(part);
 }
 
-namespace {
-
 bool HasPart(const ClaimRow& claim, absl::Time time) {
   const auto is_of_it = [&](const ClaimPart& part) { return part.request_time == time; };
   return std::any_of(claim.parts.begin(), claim.parts.end(), is_of_it) ||
          std::any_of(claim.withheld_parts.begin(), claim.withheld_parts.end(), is_of_it);
 }
+
+namespace {
 
 std::vector<LostRequest>::const_iterator FindLost(const ClaimRow& claim, absl::Time time) {
   return std::lower_bound(

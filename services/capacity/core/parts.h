@@ -22,6 +22,9 @@ void CancelYoungest(std::vector<ClaimPart>& parts, int64_t nodes);
 // Takes one Node from the part of that time. There must be one.
 void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time);
 
+// Whether something of the request of that time is outstanding or withheld.
+bool HasPart(const ClaimRow& claim, absl::Time time);
+
 // Of claim.lost, the requests that have lost a machine, by their times: NoteLost adds one at `now`,
 // before the machine is asked for again; HasLost tells whether it is there; ForgetLost drops those
 // of which nothing is outstanding or withheld.
