@@ -3,12 +3,10 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/cut.h"
 #include "services/kubernetes/api/client.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
-
-// Of a server's message in a condition's. A policy's own is shorter.
-constexpr size_t kMostSaid = 1024;
 
 bool IsRefusal(const absl::Status& status) {
   return ErrorOf(status).code != 0 &&

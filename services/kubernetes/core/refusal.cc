@@ -10,12 +10,10 @@
 #include "services/common/condition_names.h"
 #include "services/common/cut.h"
 #include "services/common/error.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
-
-// Of what a server says in a condition's message.
-constexpr size_t kMostSaid = 1024;
 
 // `node_pool.spec.image.release_train` as the CRD has it: `spec.image.releaseTrain`. Keys of maps
 // stay as they are.

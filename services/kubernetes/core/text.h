@@ -2,6 +2,7 @@
 
 #include <google/protobuf/timestamp.pb.h>
 
+#include <cstddef>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -9,6 +10,9 @@
 
 // Names and times as Muster and Kubernetes write them.
 namespace muster::kubernetes {
+
+// Bytes of what a server says that a condition's message tells. A policy's own word is shorter.
+inline constexpr size_t kMostSaid = 1024;
 
 // `.../nodes/{machine}`, whatever the ids in it.
 bool IsNodeName(absl::string_view name);
