@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <thread>
@@ -150,6 +151,12 @@ class Leadership : public ::testing::Test {
       return static_cast<int64_t>(state.NodesOf(pool).size());
     });
   }
+  // What the healthy replica shows.
+  Condition Validated(const std::string& pool) {
+    return b_->lane().Peek([&](const State& state, int64_t) {
+      return *FindCondition(state.table<Pool>().Find(pool)->status.conditions, "Validated");
+    });
+  }
   // By which lease it leads, once it does.
   static int64_t AwaitLead(const LifecycleService& replica) {
     int64_t epoch = 0;
@@ -162,6 +169,14 @@ class Leadership : public ::testing::Test {
     const std::string pool = Apply("first", 1);
     Until([&] { return NodesOf(*b_, pool) == 1; });
     ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
+  }
+  // Pools of two Nodes each, brought up by A, which leads.
+  void RunWithA(std::initializer_list<const char*> ids) {
+    ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+    for (const char* id : ids) {
+      const std::string pool = Apply(id, 2);
+      Until([&] { return NodesOf(*a_, pool) == 2; });
+    }
   }
   // B leads, and does A's work.
   void ExpectBTakesOver() {
@@ -315,12 +330,7 @@ TEST_F(Leadership, WhoComesToLeadAnewTellsNoPoolThatTheCatalogueIsAway) {
   AwaitLead(*a_);
   const std::string pool = Apply("first", 1);
   Until([&] { return NodesOf(*b_, pool) == 1; });
-  const auto validated = [&] {
-    return b_->lane().Peek([&](const State& state, int64_t) {
-      return *FindCondition(state.table<Pool>().Find(pool)->status.conditions, "Validated");
-    });
-  };
-  const Condition before = validated();
+  const Condition before = Validated(pool);
   ASSERT_EQ(before.reason, "Valid");
   const Said said("the catalogue is out of reach");
   trouble_.fails_all = true;
@@ -333,8 +343,8 @@ TEST_F(Leadership, WhoComesToLeadAnewTellsNoPoolThatTheCatalogueIsAway) {
   // Its Node comes after a pass with the catalogue.
   const std::string second = Apply("second", 1);
   Until([&] { return NodesOf(*b_, second) == 1; });
-  EXPECT_EQ(validated().reason, "Valid");
-  EXPECT_EQ(validated().last_transition_time, before.last_transition_time);
+  EXPECT_EQ(Validated(pool).reason, "Valid");
+  EXPECT_EQ(Validated(pool).last_transition_time, before.last_transition_time);
 }
 
 // The lead that comes back while a pass lasts is a new one all the same.
@@ -344,12 +354,7 @@ TEST_F(Leadership, WhoComesToLeadAnewWithinAPassTellsNoPoolThatTheCatalogueIsAwa
   ASSERT_THAT(leader->StartReconciling(peers_.channels()), IsOk());
   const std::string pool = Apply("first", 1);
   Until([&] { return NodesOf(*b_, pool) == 1; });
-  const auto validated = [&] {
-    return b_->lane().Peek([&](const State& state, int64_t) {
-      return *FindCondition(state.table<Pool>().Find(pool)->status.conditions, "Validated");
-    });
-  };
-  const Condition before = validated();
+  const Condition before = Validated(pool);
   ASSERT_EQ(before.reason, "Valid");
   const Said said("the catalogue is out of reach");
   peers_.capacity.SetSilent(true);
@@ -364,8 +369,8 @@ TEST_F(Leadership, WhoComesToLeadAnewWithinAPassTellsNoPoolThatTheCatalogueIsAwa
   peers_.capacity.SetSilent(false);
   peers_.capacity.SetCatalogueAway(false);
   Until([&] { return NodesOf(*b_, second) == 1; });
-  EXPECT_EQ(validated().reason, "Valid");
-  EXPECT_EQ(validated().last_transition_time, before.last_transition_time);
+  EXPECT_EQ(Validated(pool).reason, "Valid");
+  EXPECT_EQ(Validated(pool).last_transition_time, before.last_transition_time);
   leader->StopReconciling();
 }
 
@@ -635,11 +640,7 @@ TEST_F(SteadyLead, OnlyAHoldingThatFallsWakesWhoIsShortOfQuota) {
 
 // "A history has a name": what a restored service has lost is in no snapshot of its watch.
 TEST_F(SteadyLead, AServiceThatWasRestoredIsAskedAnewForEveryPool) {
-  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
-  for (int i = 0; i < 3; ++i) {
-    const std::string pool = Apply(absl::StrCat("p", i), 2);
-    Until([&] { return NodesOf(*a_, pool) == 2; });
-  }
+  RunWithA({"p0", "p1", "p2"});
   const auto all_are_planned_after = [&](auto& service) {
     const double before = QuietPlans(*a_);
     service.Restore();
@@ -682,11 +683,7 @@ TEST_F(SteadyLead, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
 
 // Quota falls silent while it hears of one pool after another, and is back for whoever asks next.
 TEST_F(SteadyLead, NobodyGrowsBeforeQuotaHasHeardOfAllPools) {
-  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
-  for (const char* id : {"runs", "runs-too"}) {
-    const std::string pool = Apply(id, 2);
-    Until([&] { return NodesOf(*a_, pool) == 2; });
-  }
+  RunWithA({"runs", "runs-too"});
   (void)QuietPlans(*a_);
   a_->StopReconciling();
   Until([&] { return a_->epoch() == 0; });
@@ -714,11 +711,7 @@ TEST_F(SteadyLead, NobodyGrowsBeforeQuotaHasHeardOfAllPools) {
 
 // One pool that it cannot be told of leaves the others theirs.
 TEST_F(SteadyLead, APoolThatQuotaFailsAtHoldsUpNoOther) {
-  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
-  for (const char* id : {"runs", "runs-too"}) {
-    const std::string pool = Apply(id, 2);
-    Until([&] { return NodesOf(*a_, pool) == 2; });
-  }
+  RunWithA({"runs", "runs-too"});
   a_->StopReconciling();
   Until([&] { return a_->epoch() == 0; });
   peers_.quota.Restore();
