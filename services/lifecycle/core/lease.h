@@ -94,8 +94,10 @@ class LeaseKeeper {
     epoch_ = epoch;
     refused_ = false;
   }
-  // A plan was refused as a stale leader's: the journal's lease is not what was taken over.
-  void Refused() { refused_ = true; }
+  // A plan that was submitted under `epoch` was refused as a stale leader's. If it still leads
+  // under that, the journal's lease is not what was taken over. A plan of a lead that is over says
+  // nothing of the next one: it may have waited in the lane for longer than the takeover took.
+  void Refused(int64_t epoch) { refused_ |= epoch == epoch_; }
   // It ends.
   void StepDown() { epoch_ = 0; }
 

@@ -206,7 +206,7 @@ TEST_F(Keeper, TakesOverAnewWithEveryEpochHistoryAndRefusal) {
   keeper_.TookOver(4);
   EXPECT_EQ(Answered(4, "h2"), KeeperVerdict::kTakeOver);
   keeper_.TookOver(4);
-  keeper_.Refused();
+  keeper_.Refused(4);
   EXPECT_EQ(Answered(4, "h2"), KeeperVerdict::kTakeOver);
   keeper_.TookOver(4);
   EXPECT_EQ(Answered(4, "h2"), KeeperVerdict::kNothing);
@@ -215,10 +215,13 @@ TEST_F(Keeper, TakesOverAnewWithEveryEpochHistoryAndRefusal) {
 // The plan that was refused was of the lead that is over.
 TEST_F(Keeper, ARefusalUnderAnOldLeadIsNothingToTheNext) {
   Lead(3);
-  keeper_.Refused();
+  keeper_.Refused(3);
   EXPECT_EQ(Answered(0), KeeperVerdict::kStepDown);
   EXPECT_EQ(Answered(7), KeeperVerdict::kTakeOver);
   keeper_.TookOver(7);
+  EXPECT_EQ(Answered(7), KeeperVerdict::kNothing);
+  // Another of its plans waited in the lane until now.
+  keeper_.Refused(3);
   EXPECT_EQ(Answered(7), KeeperVerdict::kNothing);
 }
 

@@ -56,9 +56,9 @@ void LeaseHolder::PlanEnded(const absl::Status& status, absl::Duration submitted
   keeper_.CommandEnded(status, submitted);
 }
 
-void LeaseHolder::Refused() {
+void LeaseHolder::Refused(int64_t epoch) {
   MutexLock lock(mutex_);
-  keeper_.Refused();
+  keeper_.Refused(epoch);
 }
 
 void LeaseHolder::Hold() {

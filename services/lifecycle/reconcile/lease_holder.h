@@ -50,8 +50,8 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
 
   // A plan that was submitted at `submitted`, of the steady clock, ended with `status`.
   void PlanEnded(const absl::Status& status, absl::Duration submitted);
-  // A plan was refused as a stale leader's.
-  void Refused();
+  // A plan that was submitted under `epoch` was refused as a stale leader's.
+  void Refused(int64_t epoch);
 
  private:
   // A takeover under way.

@@ -323,11 +323,11 @@ void Reconciler::SubmitPlans(const std::vector<PoolPass>& passes, std::vector<Po
         [command = std::move(command)](StagedState<State>& staged, absl::Time now) {
           return Decide(staged, command, now).status();
         },
-        [commits, due = due_, metrics = metrics_, lease = lease_, since = SteadyNow(),
+        [commits, due = due_, metrics = metrics_, lease = lease_, epoch, since = SteadyNow(),
          retry = options_.policy.retry, name = pool.name](const absl::Status& status, int64_t) {
           lease->PlanEnded(status, since);
           if (!status.ok()) {
-            if (HasReason(status, muster::error::kStaleLeader)) lease->Refused();
+            if (HasReason(status, muster::error::kStaleLeader)) lease->Refused(epoch);
             metrics->PlanRefused();
             // Neither is worth a warning: what outdated the plan has made its pool due again.
             if (!HasReason(status, muster::error::kPlanOutdated) &&
