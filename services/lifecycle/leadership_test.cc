@@ -749,6 +749,24 @@ TEST_F(Leadership, AConfigurationThatIsGoneMakesItsPoolDue) {
   EXPECT_THAT(due.Take(10), ::testing::ElementsAre(absl::StrCat(kCluster, "/nodePools/q")));
 }
 
+// The same while no watch is open: the next one's snapshot shows it by what it lacks.
+TEST_F(Leadership, WhatWentWhileNobodyWatchedMakesItsPoolDue) {
+  for (const char* pool : {"p", "q", "r", "s"}) Apply(pool, 1);
+  DelayQueue due;
+  PeerWatches watches(peers_.channels(), &b_->lane(), &due, [] {});
+  watches.Start();
+  for (const char* uid : {"uid-p", "uid-r"}) peers_.capacity.Touch(uid);
+  for (const char* uid : {"uid-q", "uid-s"}) peers_.configuration.Touch(uid);
+  Until([&] { return due.stats().due == 4; }, "what the watches told");
+  (void)due.Take(10);
+  peers_.capacity.DropWatchesWithout("uid-p");
+  Until([&] { return due.stats().due > 0; }, "the claim that is gone");
+  EXPECT_THAT(due.Take(10), ::testing::ElementsAre(absl::StrCat(kCluster, "/nodePools/p")));
+  peers_.configuration.DropWatchesWithout("uid-q");
+  Until([&] { return due.stats().due > 0; }, "the configuration that is gone");
+  EXPECT_THAT(due.Take(10), ::testing::ElementsAre(absl::StrCat(kCluster, "/nodePools/q")));
+}
+
 // What is told of a Quota or Holding concerns the pools on it, whatever its organization is called.
 TEST_F(Leadership, AnOrganizationMayBeCalledAsACollectionIs) {
   DelayQueue due;

@@ -3,11 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
 
@@ -26,37 +24,34 @@ class ChangeFilter {
   };
 
   // `whole`: the watch shows all that an answer does. If not, a further change under the same
-  // generation is news even if it looks the same. `names`: keys are kept, so that EndSnapshot can
-  // name what is gone.
-  explicit ChangeFilter(bool whole, bool names = false) : whole_(whole), names_(names) {}
+  // generation is news even if it looks the same.
+  explicit ChangeFilter(bool whole) : whole_(whole) {}
 
   // --- the watch ---
   void BeginSnapshot() {
     MutexLock lock(mutex_);
     ++snapshot_;
   }
-  // Forgets what the snapshot did not tell of: it was deleted while no stream was open. Returns the
-  // keys of that if names are kept.
+  // Forgets what the snapshot did not tell of: it was deleted while no stream was open. Returns its
+  // keys: that it is gone is news.
   std::vector<std::string> EndSnapshot() {
     std::vector<std::string> gone;
     MutexLock lock(mutex_);
     for (auto it = known_.begin(); it != known_.end();) {
-      Known& known = it->second;
-      if (known.snapshot == snapshot_ || known.asking) {
-        ++it;
-        continue;
-      }
-      if (names_ && !known.key.empty()) gone.push_back(std::move(known.key));
-      known_.erase(it++);
+      const auto at = it++;
+      const Known& known = at->second;
+      if (known.snapshot == snapshot_ || known.asking) continue;
+      // What was asked for and refused was never there.
+      if (known.told.print != 0 || known.answered != 0) gone.push_back(at->first);
+      known_.erase(at);
     }
     return gone;
   }
   // False: it says nothing new, or a request is under way whose answer may say so (see Answered).
   bool IsNews(absl::string_view key, const News& news) {
     MutexLock lock(mutex_);
-    Known& known = known_[Hash(key)];
+    Known& known = known_[key];
     known.snapshot = snapshot_;
-    if (names_ && known.key.empty()) known.key = std::string(key);
     if (known.told.revision == news.revision && known.told.print == news.print) return false;
     const bool same_request = known.told.revision != 0 && known.told.generation == news.generation;
     known.told = news;
@@ -70,12 +65,12 @@ class ChangeFilter {
   // As it was told last; 0: it was not.
   size_t PrintOf(absl::string_view key) const {
     MutexLock lock(mutex_);
-    const auto it = known_.find(Hash(key));
+    const auto it = known_.find(key);
     return it == known_.end() ? 0 : it->second.told.print;
   }
   void Forget(absl::string_view key) {
     MutexLock lock(mutex_);
-    known_.erase(Hash(key));
+    known_.erase(key);
   }
 
   size_t size() const {
@@ -87,7 +82,7 @@ class ChangeFilter {
   // A request about the resource begins: until Answered, news of it are held back.
   void Asking(absl::string_view key) {
     MutexLock lock(mutex_);
-    Known& known = known_[Hash(key)];
+    Known& known = known_[key];
     known.snapshot = snapshot_;
     known.asking = true;
   }
@@ -96,7 +91,7 @@ class ChangeFilter {
   // is gone. True: what the watch told meanwhile is news.
   bool Answered(absl::string_view key, size_t print, bool release = false) {
     MutexLock lock(mutex_);
-    const auto it = known_.find(Hash(key));
+    const auto it = known_.find(key);
     if (it == known_.end()) return false;  // deleted meanwhile, which is told
     Known& known = it->second;
     const bool explained = print != 0 && print == known.told.print && !known.unexplained;
@@ -109,7 +104,6 @@ class ChangeFilter {
 
  private:
   struct Known {
-    std::string key = {};  // empty: names are not kept, or none was told
     News told = {};
     size_t answered = 0;
     uint64_t snapshot = 0;     // in which it was told last
@@ -117,13 +111,11 @@ class ChangeFilter {
     bool waits = false;        // news came meanwhile
     bool unexplained = false;  // and no answer can tell what they are
   };
-  static size_t Hash(absl::string_view key) { return absl::Hash<absl::string_view>()(key); }
 
   const bool whole_;
-  const bool names_;
   mutable Mutex mutex_;
   uint64_t snapshot_ MUSTER_GUARDED_BY(mutex_) = 0;
-  absl::flat_hash_map<size_t, Known> known_ MUSTER_GUARDED_BY(mutex_);  // by hash of the key
+  absl::flat_hash_map<std::string, Known> known_ MUSTER_GUARDED_BY(mutex_);  // by key
 };
 
 }  // namespace muster::lifecycle

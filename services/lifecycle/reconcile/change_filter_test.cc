@@ -22,25 +22,26 @@ TEST(ChangeFilter, ASnapshotOfWhatWasToldBeforeIsNoNews) {
   EXPECT_TRUE(filter.IsNews(kKey, {7, 1, 101}));
 }
 
-TEST(ChangeFilter, WhatASnapshotLacksIsForgotten) {
-  ChangeFilter filter(false);
-  filter.BeginSnapshot();
-  EXPECT_TRUE(filter.IsNews(kKey, {7, 1, 100}));
-  filter.EndSnapshot();
-  filter.BeginSnapshot();
-  filter.EndSnapshot();
-  EXPECT_TRUE(filter.IsNews(kKey, {7, 1, 100}));
-}
-
-TEST(ChangeFilter, WhatASnapshotLacksIsNamed) {
-  ChangeFilter filter(true, /*names=*/true);
+TEST(ChangeFilter, WhatASnapshotLacksIsNamedAndForgotten) {
+  ChangeFilter filter(true);
   filter.BeginSnapshot();
   EXPECT_TRUE(filter.IsNews(kKey, {7, 0, 1}));
   EXPECT_TRUE(filter.IsNews("claims/u2", {8, 0, 1}));
-  EXPECT_THAT(filter.EndSnapshot(), testing::IsEmpty());
+  EXPECT_THAT(filter.EndSnapshot(), ::testing::IsEmpty());
   filter.BeginSnapshot();
   EXPECT_FALSE(filter.IsNews("claims/u2", {8, 0, 1}));
-  EXPECT_THAT(filter.EndSnapshot(), testing::ElementsAre(kKey));
+  EXPECT_THAT(filter.EndSnapshot(), ::testing::ElementsAre(kKey));
+  EXPECT_TRUE(filter.IsNews(kKey, {7, 0, 1}));
+}
+
+// Of one that was asked for between two streams only the answer told.
+TEST(ChangeFilter, WhatWasAnsweredAndASnapshotLacksIsNamed) {
+  ChangeFilter filter(false);
+  for (const char* key : {kKey, "claims/u2", "claims/u3"}) filter.Asking(key);
+  EXPECT_FALSE(filter.Answered(kKey, 100));
+  EXPECT_FALSE(filter.Answered("claims/u2", 0)) << "it was refused";
+  filter.BeginSnapshot();
+  EXPECT_THAT(filter.EndSnapshot(), ::testing::ElementsAre(kKey)) << "one is being asked for";
 }
 
 TEST(ChangeFilter, TheEchoOfAnAnswerIsNoNews) {

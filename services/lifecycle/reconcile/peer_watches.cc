@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -188,8 +189,12 @@ rpc::Watch::Options PeerWatches::WatchClaims() {
   using Response = capacity::v1::WatchCapacityResponse;
   const auto take = [this, history = std::make_shared<std::string>()](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
+      const auto make_due = [&](absl::string_view key) {
+        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(key, kClaims));
+        if (pool != nullptr) due_.Add(pool->name);
+      };
       rpc::ForEachMessage(message, [&](const Response& change) {
-        if (IsSnapshotEnd(change)) claim_filter_.EndSnapshot();
+        if (IsSnapshotEnd(change)) absl::c_for_each(claim_filter_.EndSnapshot(), make_due);
         if (IsOfAnotherHistory(change, *history)) AddAll(state, due_);
         if (!absl::StartsWith(change.key(), kClaims)) return;
         if (!change.has_claim()) {
@@ -199,8 +204,7 @@ rpc::Watch::Options PeerWatches::WatchClaims() {
                        {change.revision(), change.claim().generation(), PrintOf(change.claim())})) {
           return;
         }
-        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(change.key(), kClaims));
-        if (pool != nullptr) due_.Add(pool->name);
+        make_due(change.key());
       });
     });
   };
@@ -281,8 +285,12 @@ rpc::Watch::Options PeerWatches::WatchConfigurations() {
       configuration::v1::ConfigurationService::NewStub(peers_.configuration);
   const auto take = [this, history = std::make_shared<std::string>()](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
+      const auto make_due = [&](absl::string_view key) {
+        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(key, kConfigurations));
+        if (pool != nullptr) due_.Add(pool->name);
+      };
       rpc::ForEachMessage(message, [&](const Response& change) {
-        if (IsSnapshotEnd(change)) configuration_filter_.EndSnapshot();
+        if (IsSnapshotEnd(change)) absl::c_for_each(configuration_filter_.EndSnapshot(), make_due);
         if (IsOfAnotherHistory(change, *history)) AddAll(state, due_);
         if (!absl::StartsWith(change.key(), kConfigurations)) return;
         if (!change.has_configuration()) {
@@ -292,8 +300,7 @@ rpc::Watch::Options PeerWatches::WatchConfigurations() {
                                       PrintOf(change.configuration())})) {
           return;
         }
-        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(change.key(), kConfigurations));
-        if (pool != nullptr) due_.Add(pool->name);
+        make_due(change.key());
       });
     });
   };

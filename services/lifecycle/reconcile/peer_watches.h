@@ -77,7 +77,7 @@ class PeerWatches {
   const Lane& lane_;
   DelayQueue& due_;
   const std::function<void()> quota_in_doubt_;
-  ChangeFilter quota_filter_{true, /*names=*/true};
+  ChangeFilter quota_filter_{true};
   ChangeFilter claim_filter_{false};  // the watch does not show the machines
   ChangeFilter configuration_filter_{true};
   mutable Mutex machines_mutex_;

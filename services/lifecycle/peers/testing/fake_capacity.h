@@ -74,6 +74,8 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   }
   // Its watches break, and begin anew with what was told.
   void DropWatches() { feed_.Drop(); }
+  // The same, and meanwhile a claim was deleted.
+  void DropWatchesWithout(const std::string& uid) { feed_.DropWithout("claims/" + uid); }
   void Restore() { feed_.Restore(); }
   // Its catalogue cannot be watched.
   void SetCatalogueAway(bool away) {
@@ -117,7 +119,9 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   // A claim changed for a reason of capacity's own.
   void Touch(const std::string& uid) {
     MutexLock lock(mutex_);
-    Tell(rows_[uid]);
+    capacity::v1::Claim& row = rows_[uid];
+    row.set_name("claims/" + uid);
+    Tell(row);
   }
   // From now on a claim holds `most` at most, and this is why.
   void SetShort(int64_t most, capacity::v1::Claim::Reason reason) {

@@ -40,7 +40,16 @@ class FakeFeed {
     ++drops_;
     wakes_.SignalAll();
   }
-  // The same, of one that was restored to a time before anything was pushed.
+  // The same, and `key` was deleted while none was open.
+  void DropWithout(const std::string& key) {
+    MutexLock lock(mutex_);
+    for (Response& message : log_) {
+      if (message.key() == key) message.Clear();
+    }
+    ++drops_;
+    wakes_.SignalAll();
+  }
+  // Likewise, of one that was restored to a time before anything was pushed.
   void Restore() {
     MutexLock lock(mutex_);
     log_.clear();
@@ -66,6 +75,7 @@ class FakeFeed {
       if (drops > 0) {
         std::map<std::string, const Response*> newest;
         for (; next < log_.size(); ++next) newest[log_[next].key()] = &log_[next];
+        newest.erase("");  // deleted: DropWithout
         for (const auto& [key, message] : newest) {
           snapshot.push_back(*message);
           snapshot.back().set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT);

@@ -18,6 +18,18 @@ namespace muster::lifecycle {
 class FakeConfiguration final : public configuration::v1::ConfigurationService::Service {
  public:
   void Restore() { feed_.Restore(); }
+  // The watches tell that it changed.
+  void Touch(const std::string& pool_uid) {
+    configuration::v1::WatchConfigurationsResponse message;
+    message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
+    message.set_key("poolConfigurations/" + pool_uid);
+    message.mutable_configuration()->set_name(message.key());
+    feed_.Push(message);
+  }
+  // Its watches break, and begin anew with what was told, apart from one that was deleted.
+  void DropWatchesWithout(const std::string& pool_uid) {
+    feed_.DropWithout("poolConfigurations/" + pool_uid);
+  }
   // The watches tell that it was deleted.
   void TellGone(const std::string& pool_uid) {
     configuration::v1::WatchConfigurationsResponse message;
