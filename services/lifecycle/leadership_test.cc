@@ -722,6 +722,42 @@ TEST_F(SteadyLead, APoolThatQuotaFailsAtHoldsUpNoOther) {
   Until([&] { return NodesOf(*b_, more) == 3; });
 }
 
+// While quota has not heard of all, it is asked what asks for no more: what it says of a pool that
+// stays as it is is known.
+TEST_F(SteadyLead, WhoStaysAsItIsIsNotHeldBackWithWhoGrows) {
+  RunWithA({"runs"});
+  peers_.quota.SetLimit(kQuota, 100);
+  for (int i = 0; i < 11; ++i) {  // more than the others may go on without
+    const std::string pool = Apply(absl::StrCat(i, "-bad"), 1);
+    Until([&] { return NodesOf(*a_, pool) == 1; });
+  }
+  (void)QuietPlans(*a_);
+  peers_.quota.SetPoison("-bad");
+  peers_.quota.DropWatches();
+  const std::string more = Apply("wants-more", 3);
+  const auto quota = [&](const std::string& pool) {
+    return b_->lane().Peek([&](const State& state, int64_t) {
+      return std::string(ReasonOf(state.table<Pool>().Find(pool)->status.conditions, "Quota"));
+    });
+  };
+  Until([&] { return quota(more) == "InternalError"; }, "word that it is held back");
+  const auto heard = [&] {
+    return absl::c_count_if(peers_.quota.decided(), [](const auto& ask) {
+      return !ask.at_least() && absl::EndsWith(ask.name(), "/holdings/uid-runs");
+    });
+  };
+  const auto before = heard();
+  Until(
+      [&] {
+        peers_.capacity.Touch("uid-runs");
+        return heard() > before;
+      },
+      "quota to be asked of who stays as it is");
+  EXPECT_EQ(NodesOf(*b_, more), 0);
+  peers_.quota.SetPoison("");
+  Until([&] { return NodesOf(*b_, more) == 3; });
+}
+
 // It may have been restored where it stands, and answers whoever asks before it is watched again.
 TEST_F(Leadership, AQuotaWhoseWatchHasEndedIsInDoubtAtOnce) {
   Apply("p", 1);

@@ -165,5 +165,15 @@ TEST(Restated, IsWhatThePoolWasChargedForAlready) {
   EXPECT_EQ(Restated(release, pool, 0), release);
 }
 
+TEST(AsksForMore, IsMoreThanThePoolWasChargedForAlready) {
+  Pool pool;
+  pool.account.granted_nodes = 3;
+  pool.account.requested_nodes = 2;
+  EXPECT_FALSE(AsksForMore({3, 5}, pool, 1));
+  EXPECT_TRUE(AsksForMore({4, 5}, pool, 1));
+  EXPECT_FALSE(AsksForMore({4, 5}, pool, 4)) << "its Nodes";
+  EXPECT_FALSE(AsksForMore({0, 5, /*release=*/true}, pool, 0));
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

@@ -270,6 +270,10 @@ HoldingAsk Restated(const HoldingAsk& ask, const Pool& pool, int64_t nodes) {
   return {ChargedBefore(pool, nodes), generation, false, true};
 }
 
+bool AsksForMore(const HoldingAsk& ask, const Pool& pool, int64_t nodes) {
+  return !ask.release && ask.nodes > ChargedBefore(pool, nodes);
+}
+
 // By the published validity, a change of which is a new generation: requests of one generation must
 // not differ, or a late one could ask for less than was granted already.
 int64_t ChargedNodes(const Pool& pool, int64_t nodes) {

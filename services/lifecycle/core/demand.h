@@ -92,6 +92,9 @@ struct ConfigurationAsk {
 // before the pool's, which is for what it wants now. A release stays one.
 HoldingAsk Restated(const HoldingAsk& ask, const Pool& pool, int64_t nodes);
 
+// Whether quota is asked to charge the pool, which has `nodes` Nodes, for more than it was before.
+bool AsksForMore(const HoldingAsk& ask, const Pool& pool, int64_t nodes);
+
 // What one pass asks; nullopt: that service is not asked.
 struct Demand {
   std::optional<HoldingAsk> holding = {};

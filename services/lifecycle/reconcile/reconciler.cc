@@ -222,7 +222,8 @@ void Reconciler::HoldBack(absl::Span<PoolPass> passes) {
   if (restate_schedule_.IsDone() && !restates_) return;
   for (PoolPass& pass : passes) {
     std::optional<HoldingAsk>& ask = pass.demand.holding;
-    if (!ask || ask->release) continue;
+    const auto nodes = static_cast<int64_t>(pass.snapshot.nodes.size());
+    if (!ask || !AsksForMore(*ask, *pass.snapshot.pool, nodes)) continue;
     ask.reset();
     pass.snapshot.answers.holding = {.state = PeerReply<HoldingFacts>::State::kAway,
                                      .error = "It has not heard yet of all that is charged for."};

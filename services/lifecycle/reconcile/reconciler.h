@@ -73,7 +73,7 @@ class Reconciler {
   // Of these pools. False: quota is away. `fails`: at how many single pools it has failed; at more
   // than a few it counts as away.
   bool RestateSome(absl::Span<PoolPass> passes, int& fails);
-  // While that is to be tried again: takes what the passes would ask of quota as not answered.
+  // While that is to be tried again: takes it as not answered if a pass would ask quota for more.
   void HoldBack(absl::Span<PoolPass> passes);
   void Pass(const std::vector<std::string>& names);
   void AskServices(std::vector<PoolPass>& passes);
