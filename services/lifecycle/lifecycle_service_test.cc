@@ -90,6 +90,51 @@ TEST_F(LifecycleServiceTest, ReportsOfANodeInOneCallAreAChangeEach) {
   EXPECT_EQ(moves() - before, 3);
 }
 
+// Agents time out first where the database is slow, and what they told is committed nevertheless.
+TEST_F(LifecycleServiceTest, AReportCountsThoughItsCallerHasGivenUp) {
+  ASSERT_THAT(replica_->service->StartReconciling(peers_.channels()), IsOk());
+  ASSERT_THAT(Apply(1), IsOk());
+  v1::ListNodesRequest list;
+  list.set_parent(kPool);
+  v1::Node node;
+  const auto is = [&](auto so) {
+    const auto listed = Call(*replica_->stub, &Stub::ListNodes, list);
+    if (listed.ok() && listed->nodes_size() == 1) node = listed->nodes(0);
+    return so(node);
+  };
+  testing::Until(
+      [&] {
+        return is([](const v1::Node& now) {
+          return now.desired().phase() == v1::NodeDesired::PHASE_RUNNING;
+        });
+      },
+      "a Node that is to run");
+  v1::ReportNodesRequest request;
+  request.add_reports()->set_node(node.name());
+  request.mutable_reports(0)->set_observation(v1::NodeReport::OBSERVATION_BOOT_STARTED);
+  // On a busy machine it may give up before its report is taken, which is then dropped.
+  testing::Until(
+      [&] {
+        auto head = database_.Hold("SELECT * FROM lifecycle.journal_head FOR UPDATE");
+        grpc::ClientContext context;
+        context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+        v1::ReportNodesResponse response;
+        EXPECT_EQ(replica_->stub->ReportNodes(&context, request, &response).error_code(),
+                  grpc::StatusCode::DEADLINE_EXCEEDED);
+        head.reset();
+        testing::Until([&] { return replica_->service->lane().stats().queued == 0; },
+                       "the lane to be idle");
+        return is([](const v1::Node& now) { return now.state() == v1::Node::STATE_BOOTING; });
+      },
+      "a report that is committed after its call");
+  testing::Until(
+      [&] {
+        return testing::MetricValue(*replica_->service->reports_collectable(),
+                                    "muster_lifecycle_reports_total", "accepted") == 1;
+      },
+      "the report to be counted");
+}
+
 TEST_F(LifecycleServiceTest, CapacitysWordsOnNodeAffinityAreShown) {
   Reconcile();
   peers_.capacity.SetShort(0, capacity::v1::Claim::REASON_NONE_AVAILABLE_NODE_AFFINITY);

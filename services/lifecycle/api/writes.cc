@@ -242,13 +242,16 @@ struct DecideReports {
 };
 
 struct RenderReports {
-  ReportTally* tally = nullptr;
-  void operator()(const std::vector<absl::Status>& results,
-                  v1::ReportNodesResponse& response) const {
+  std::shared_ptr<ReportTally> tally = {};
+
+  void Committed(const std::vector<absl::Status>& results) const {
     if (const auto unknown = tally->Count(results)) {
       log::Warn("agents report Nodes that are not known",
                 {{"reports", unknown->reports}, {"example", unknown->example}});
     }
+  }
+  void operator()(const std::vector<absl::Status>& results,
+                  v1::ReportNodesResponse& response) const {
     rpc::RenderResults(results, response.mutable_results());
   }
 };
@@ -357,7 +360,7 @@ Handlers::Unary Handlers::ReportNodes(Context context, const v1::ReportNodesRequ
     return reports;
   };
   return rpc::Write(context, writer_, *request, response, parse, DecideReports{caller},
-                    RenderReports{reports_.get()});
+                    RenderReports{reports_});
 }
 
 }  // namespace muster::lifecycle
