@@ -80,6 +80,7 @@ TEST(Triage, ANodeThatRecoversInTimeStays) {
 TEST(Triage, ANodeThatRecoversBeforeItsDrainIsLetGo) {
   Sick sim;
   sim.Advance(sim.policy.triage_grace);
+  EXPECT_THAT(sim.Obstacles(), Not(Contains("GIVE_UP_LIMIT"))) << "it is given up";
   sim.Pass();
   ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
   ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
@@ -97,6 +98,7 @@ TEST(Triage, WithEvictionDisabledItWaitsUntilItIsIdle) {
   sim.Live();
   EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
   EXPECT_THAT(sim.Obstacles(), Contains("WAITS_UNTIL_IDLE"));
+  EXPECT_THAT(sim.Obstacles(), Not(Contains("GIVE_UP_LIMIT")));
   sim.SetActive("g100", false);
   sim.Live();
   EXPECT_THAT(sim.broken(), ElementsAre("g100"));
@@ -184,6 +186,7 @@ TEST(PrefillReplacement, TheNodeStaysUntilItTakesWorkOrTheTimeIsOver) {
   EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
   EXPECT_EQ(sim.pool()->account.prefill_nodes, 1);
   EXPECT_THAT(sim.Obstacles(), Contains("WAITS_FOR_REPLACEMENT"));
+  EXPECT_THAT(sim.Obstacles(), Not(Contains("GIVE_UP_LIMIT")));
   sim.Advance(absl::Minutes(9));
   sim.Drive();
   EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
