@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
@@ -11,6 +12,23 @@
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
+namespace {
+
+std::string WhatToDo(absl::string_view cluster, absl::string_view uid, absl::string_view bound,
+                     const absl::Status& why) {
+  // Muster has the cluster as nobody's: the Kubernetes is another cluster.
+  if (bound.empty() && error::ReasonOf(why) == "CLUSTER_BOUND") {
+    return "tell the adapter the cluster that this Kubernetes is (--organization, --cluster); or, "
+           "to make it this one: kubectl delete nodepools --all, while that one's adapter is at "
+           "work, then musterctl delete cluster";
+  }
+  return absl::StrCat(
+      "point the adapter to the API server that is meant; or, if it is this one: "
+      "musterctl bind cluster ",
+      cluster, " --kubernetes-uid=", uid, bound.empty() ? "" : absl::StrCat(" --replaces=", bound));
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> Identity::Ask() {
   ASSIGN_OR_RETURN(const Json found,
@@ -39,31 +57,30 @@ void Identity::TellRefused(const std::string& uid, const std::string& bound,
        {"kubernetes_uid", uid},
        {"uid_in_muster", bound},
        {"why", why},
-       {"what_to_do",
-        absl::StrCat("point the adapter to the API server that is meant; or, if it is this one: "
-                     "musterctl bind cluster ",
-                     parts_.muster->cluster(), " --kubernetes-uid=", uid,
-                     bound.empty() ? "" : absl::StrCat(" --replaces=", bound))}});
+       {"what_to_do", WhatToDo(parts_.muster->cluster(), uid, bound, why)}});
 }
 
 absl::Status Identity::Admit() {
   ASSIGN_OR_RETURN(const std::string uid, Ask());
   const auto cluster = parts_.muster->GetCluster();
-  // A cluster that Muster does not have has nothing to lose; it is bound once Muster has it.
-  if (absl::IsNotFound(cluster.status())) {
-    MissCluster();
-    return Note(uid, absl::OkStatus());
-  }
-  RETURN_IF_ERROR(cluster.status());
-  const std::string& bound = cluster->kubernetes_uid();
+  const bool is_missing = absl::IsNotFound(cluster.status());
+  if (is_missing) MissCluster();
+  if (!is_missing) RETURN_IF_ERROR(cluster.status());
+  const std::string bound = is_missing ? "" : cluster->kubernetes_uid();
   if (bound == uid) {
     SeeCluster(true);
     return Note(uid, absl::OkStatus());
   }
   const absl::Status verdict =
       parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/true);
-  if (absl::IsFailedPrecondition(verdict)) TellRefused(uid, bound, verdict);
-  if (verdict.ok()) SeeCluster(false);
+  if (absl::IsFailedPrecondition(verdict)) {
+    TellRefused(uid, bound, verdict);
+  } else if (is_missing) {
+    // It has nothing to lose; it is bound once Muster has it.
+    return Note(uid, absl::OkStatus());
+  } else if (verdict.ok()) {
+    SeeCluster(false);
+  }
   return Note(uid, verdict);
 }
 

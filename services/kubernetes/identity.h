@@ -28,8 +28,9 @@ class Identity {
   };
   explicit Identity(Parts parts) : parts_(std::move(parts)) {}
 
-  // Asks both sides, changes neither. OK: this Kubernetes may be served. FAILED_PRECONDITION:
-  // it may not, which was logged and counted, with both uids. Else nothing is known.
+  // Asks both sides, changes neither. OK: this Kubernetes may be served. FAILED_PRECONDITION: it
+  // may not (the cluster is another one, or it is another cluster), which was logged and counted,
+  // with both uids. Else nothing is known.
   absl::Status Admit();
   // Tells Muster that the cluster, which it has by now, is this Kubernetes. Errors as above.
   absl::Status Bind();

@@ -39,6 +39,15 @@ std::vector<absl::string_view> SomePools(const State& state, const std::string& 
   return some;
 }
 
+// Null when no other cluster is that Kubernetes.
+const Cluster* FindOtherOf(const State& state, const BindCluster& command) {
+  for (const auto& [name, row] : state.table<Cluster>().rows()) {
+    if (row.row->kubernetes_uid == command.kubernetes_uid && name != command.name)
+      return row.row.get();
+  }
+  return nullptr;
+}
+
 // True when the command only takes from the order that was given last, which its caller has seen
 // (etag): that order then keeps its end, because the caller computed `ttl` by a clock of its own.
 bool TakesOff(const Cluster::Allowance& standing, const AllowRemovals& command) {
@@ -82,6 +91,10 @@ StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, a
   const Cluster* before = state.table<Cluster>().Find(command.name);
   if (before != nullptr && before->kubernetes_uid == command.kubernetes_uid)
     return PutCluster(staged, *before);
+  // The adapter would take the other's v1 Nodes for unknown to Muster, and remove them. Also where
+  // there is no such cluster yet: whoever asks first need not make one.
+  if (const Cluster* other = FindOtherOf(state, command))
+    return error::KubernetesTaken(command.name, other->name, command.kubernetes_uid);
   ASSIGN_OR_RETURN(Cluster cluster, FindCluster(state, command.name, command.etag));
   const std::string& bound = cluster.kubernetes_uid;
   // A caller that replaces another binding than there is has an old snapshot.

@@ -1,6 +1,9 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/resource_name.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/etag.h"
 #include "services/lifecycle/core/testing/simulation.h"
@@ -62,6 +65,36 @@ TEST_F(DecideClusterTest, AnOtherOneTakesThePlaceOfTheOneThatIsNamed) {
                 .name = kEmpty, .kubernetes_uid = "k3", .adopt = true, .replaces = "k1"})),
             "CLUSTER_BOUND")
       << "it was bound to none";
+}
+
+// An adapter that is told another cluster would remove the v1 Nodes of the one that it served.
+TEST_F(DecideClusterTest, AKubernetesIsOneClusterOnly) {
+  sim_.Must(BindCluster{.name = kSimCluster, .kubernetes_uid = "k1", .adopt = true});
+  BindCluster second{.name = kEmpty, .kubernetes_uid = "k1", .adopt = true};
+  const auto refused = sim_.Run(second);
+  EXPECT_EQ(ReasonOf(refused), "CLUSTER_BOUND");
+  EXPECT_THAT(refused.status().message(),
+              ::testing::HasSubstr(absl::StrCat("the cluster ", LastIdOf(kSimCluster))));
+  BindCluster missing = second;
+  missing.name = "organizations/acme/clusters/none";
+  EXPECT_EQ(ReasonOf(sim_.Run(missing)), "CLUSTER_BOUND") << "nobody need make it to learn that";
+  sim_.Must(BindCluster{.name = kEmpty, .kubernetes_uid = "k2"});
+  second.replaces = "k2";
+  EXPECT_EQ(ReasonOf(sim_.Run(second)), "CLUSTER_BOUND") << "an order neither";
+  EXPECT_EQ(Get(kEmpty).kubernetes_uid, "k2");
+
+  sim_.Must(BindCluster{.name = kSimCluster, .kubernetes_uid = "k3", .replaces = "k1"});
+  sim_.Must(second);
+  EXPECT_EQ(Get(kEmpty).kubernetes_uid, "k1");
+}
+
+TEST_F(DecideClusterTest, WhoElseHasTheKubernetesIsNotToldToOthers) {
+  sim_.Must(BindCluster{.name = kSimCluster, .kubernetes_uid = "k1", .adopt = true});
+  const auto refused = sim_.Run(
+      BindCluster{.name = "organizations/rival/clusters/c", .kubernetes_uid = "k1", .adopt = true});
+  EXPECT_EQ(ReasonOf(refused), "CLUSTER_BOUND");
+  EXPECT_THAT(refused.status().message(), ::testing::HasSubstr("is another organization's"));
+  EXPECT_THAT(refused.status().message(), ::testing::Not(::testing::HasSubstr("acme")));
 }
 
 TEST_F(DecideClusterTest, WhatHasAnOrderOfItsOwnOutlivesAnUpdate) {

@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "services/common/error.h"
 #include "services/common/error_reasons.h"
+#include "services/lifecycle/core/names.h"
 
 namespace muster::lifecycle::error {
 
@@ -44,6 +45,18 @@ absl::Status ClusterBound(absl::string_view cluster, absl::string_view bound,
       bound.empty() ? absl::StrCat("The cluster is bound to no Kubernetes, not to ", given, ".")
                     : absl::StrCat("The cluster is the Kubernetes ", bound, ", not ", given,
                                    " (uids of the namespace kube-system)."));
+}
+
+absl::Status KubernetesTaken(absl::string_view cluster, absl::string_view other,
+                             absl::string_view given) {
+  const bool is_own = OrganizationOf(cluster) == OrganizationOf(other);
+  return FailedPrecondition(
+      "CLUSTER_BOUND", cluster,
+      absl::StrCat(
+          "The Kubernetes ", given, " (uid of the namespace kube-system) is ",
+          is_own ? absl::StrCat("the cluster ", LastIdOf(other)) : "another organization's",
+          " already. It can be this one's once that one is deleted, or bound to another "
+          "Kubernetes."));
 }
 
 absl::Status ClusterHasPools(absl::string_view cluster, absl::string_view given) {

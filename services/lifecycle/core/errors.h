@@ -20,6 +20,10 @@ absl::Status TooManyClusters(absl::string_view organization, int64_t most);
 // empty: none.
 absl::Status ClusterBound(absl::string_view cluster, absl::string_view bound,
                           absl::string_view given);
+// FAILED_PRECONDITION, CLUSTER_BOUND: the Kubernetes is the cluster `other` already, which is named
+// within the organization only.
+absl::Status KubernetesTaken(absl::string_view cluster, absl::string_view other,
+                             absl::string_view given);
 // FAILED_PRECONDITION, CLUSTER_HAS_POOLS: the cluster is not bound yet and has pools, so that only
 // `adopt` may bind it.
 absl::Status ClusterHasPools(absl::string_view cluster, absl::string_view given);

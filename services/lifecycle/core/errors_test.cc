@@ -19,6 +19,8 @@ TEST(Errors, EachHasItsCodeAndReasonAndNamesWhatItIsAbout) {
       {error::ZoneChanged("c1"), kPrecondition, "ZONE_CHANGED", "c1"},
       {error::ClusterBound("c1", "u1", "u2"), kPrecondition, "CLUSTER_BOUND", "u1"},
       {error::ClusterBound("c1", "", "u2"), kPrecondition, "CLUSTER_BOUND", "c1"},
+      {error::KubernetesTaken("organizations/a/clusters/c1", "organizations/a/clusters/c2", "u2"),
+       kPrecondition, "CLUSTER_BOUND", "u2"},
       {error::ClusterHasPools("c1", "u2"), kPrecondition, "CLUSTER_HAS_POOLS", "c1"},
       {error::PoolDeleting("p1"), kPrecondition, "POOL_DELETING", "p1"},
       {error::UidMismatch("p1", "u1", "u2"), kPrecondition, "UID_MISMATCH", "p1"},

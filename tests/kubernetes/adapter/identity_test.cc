@@ -32,6 +32,13 @@ class IdentityTest : public AdapterTestBase {
     flags.push_back(absl::StrCat("--kubeconfig=", server.kubeconfig()));
     stack_.StartAdapter(0, flags);
   }
+  // Where the adapter's Lease is.
+  static void MakeNamespace(const ApiServer& server) {
+    const auto made = server.Connect()->Create(
+        kNamespacesPath,
+        {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "muster-system"}}}});
+    ASSERT_TRUE(made.ok()) << made.status();
+  }
   static std::string KubernetesOf(const ApiServer& server) {
     return UidOf(*server.Connect(), "/api/v1/namespaces/kube-system");
   }
@@ -85,11 +92,7 @@ TEST_F(IdentityTest, AnOrderHealsARefusal) {
   ASSERT_EQ(stack_.TerminateAdapter(), 0);
   StartAt(*other);
   Until([&] { return StatusMatches(kRefused); }, "the refusal");
-  ASSERT_TRUE(other->Connect()
-                  ->Create(kNamespacesPath, {{"apiVersion", "v1"},
-                                             {"kind", "Namespace"},
-                                             {"metadata", {{"name", "muster-system"}}}})
-                  .ok());
+  MakeNamespace(*other);
   Ctl({"bind", "cluster", "example", absl::StrCat("--kubernetes-uid=", KubernetesOf(*other)),
        absl::StrCat("--replaces=", first)});
   Until([&] { return StatusMatches(kLeads) && StatusMatches(kServed); }, "the second at work");
@@ -114,15 +117,16 @@ TEST_F(IdentityTest, AClusterThatIsTurnedOverIsLetGo) {
 }
 
 TEST_F(IdentityTest, OneWithPoolsIsNotAdoptedUnasked) {
-  Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
   stack_.KillAdapter();
+  const auto other = ApiServer::Start();
+  MakeNamespace(*other);
   ApplyToMuster(
       "{apiVersion: muster/v1, kind: Cluster, metadata: {name: second}, spec: {zone: RNO2A}}");
   const std::string file = absl::StrCat(::testing::TempDir(), "/second-", getpid(), ".yaml");
   std::ofstream(file) << "{apiVersion: compute.coreweave.com/v1alpha1, kind: NodePool, metadata: "
                          "{name: p}, spec: {instanceType: gd-8xa100-i128, targetNodes: 0}}";
   Ctl({"apply", "-f", file, "--cluster=second"});
-  StartAt(stack_.server(), {"--cluster=second", "--lease_name=second"});
+  StartAt(*other, {"--cluster=second", "--lease_name=second"});
   Until([&] { return StatusMatches(kRefused); }, "the refusal");
   Until(
       [&] {
@@ -131,9 +135,32 @@ TEST_F(IdentityTest, OneWithPoolsIsNotAdoptedUnasked) {
       },
       "its word in the log");
   stack_.KillAdapter();
-  StartAt(stack_.server(), {"--cluster=second", "--lease_name=second", "--adopt_cluster"});
+  StartAt(*other, {"--cluster=second", "--lease_name=second", "--adopt_cluster"});
   Until([&] { return StatusMatches("leader_election_master_status{name=\"second\"} 1\n"); },
         "its work");
+}
+
+// Two Nodes are few: nothing would hold them back.
+TEST_F(IdentityTest, AnotherClusterOfMustersIsRefusedAndNothingGoes) {
+  const std::string pool = Name();
+  CreateHealthyPool(pool, {{"targetNodes", 2}});
+  const auto nodes = NodeUids();
+  stack_.KillAdapter();
+  StartAt(stack_.server(), {"--cluster=second"});
+  Until([&] { return StatusMatches(kRefused); }, "the refusal");
+  EXPECT_THAT(stack_.ServerLogs(), HasSubstr("is the cluster example already"));
+  EXPECT_NE(stack_.muster().Ctl({"get", "cluster", "second"}).exit_code, 0) << "it was not made";
+  stack_.KillAdapter();
+  ApplyToMuster(
+      "{apiVersion: muster/v1, kind: Cluster, metadata: {name: second}, spec: {zone: RNO2A}}");
+  StartAt(stack_.server(), {"--cluster=second", "--adopt_cluster"});
+  Until([&] { return StatusMatches(kRefused); }, "the refusal");
+  stack_.KillAdapter();
+
+  stack_.StartAdapter();
+  Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
+  EXPECT_TRUE(stack_.AwaitHealthy(pool, 2));
+  EXPECT_EQ(NodeUids(), nodes);
 }
 
 TEST_F(IdentityTest, AClusterThatMusterLostIsMissedUntilItIsMadeAgain) {
