@@ -23,12 +23,7 @@ namespace {
 
 using lifecycle::v1::NodePool;
 
-constexpr char kPoolKind[] = "node_pool";
 constexpr char kByFinalizer[] = "The API server, which refuses the adapter's finalizer,";
-
-std::string PathOf(const NodePoolObject& object) {
-  return absl::StrCat(kNodePoolsPath, "/", object.name);
-}
 
 const Parameters& ApplyParameters() {
   static const auto& parameters =
@@ -42,12 +37,6 @@ Json Frame(const NodePoolObject& object) {
           {"metadata", {{"name", object.name}, {"uid", object.uid}}}};
 }
 
-// As far as its status tells.
-bool ShowsNodes(const NodePoolObject& object) {
-  return NumberOf(MemberOf(object.status, "currentNodes")) > 0 ||
-         NumberOf(MemberOf(object.status, "inProgress")) > 0;
-}
-
 // Whether a status was not written because the API server refuses it, now or a moment ago: that
 // says nothing of the object, or of the lease.
 bool IsStatusRefused(const absl::Status& status) {
@@ -57,14 +46,16 @@ bool IsStatusRefused(const absl::Status& status) {
                           !absl::IsAborted(status) && !absl::IsUnauthenticated(status));
 }
 
-// Whether a finalizer was not written because somebody does not want it there: rights, a policy, or
-// a webhook, which may also fail (as the API server says; other 500s are its own, and pass).
-bool IsForbidden(const absl::Status& status) {
+}  // namespace
+
+std::string PoolReconciler::PathOf(const NodePoolObject& object) {
+  return absl::StrCat(kNodePoolsPath, "/", object.name);
+}
+
+bool PoolReconciler::IsForbidden(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status) ||
          (ErrorOf(status).code == 500 && absl::StrContains(status.message(), "webhook"));
 }
-
-}  // namespace
 
 PoolReconciler::Memory& PoolReconciler::MemoryOf(const std::string& name) {
   MutexLock lock(mutex_);
@@ -102,8 +93,9 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   Memory& memory = MemoryOf(name);
   ForgetOutdated(*object, memory);
   if (view.pool != nullptr && view.pool->uid() != object->uid) {
-    RETURN_IF_ERROR(RemoveFormer(*object, *view.pool, memory));
+    const absl::Status removed = RemoveFormer(*object, *view.pool, memory);
     view = {};
+    if (!removed.ok()) return ShowThough(removed, *object, view, memory);
     if (!object->deleting) return UpdateObject(*object, view, memory);
   }
   if (view.pool != nullptr) parts_.history->See(here, object->uid);
@@ -163,111 +155,6 @@ Outcome PoolReconciler::UpdateObject(const NodePoolObject& object, const MusterV
   return outcome;
 }
 
-Outcome PoolReconciler::ReconcileMissing(const std::string& name, const Pool& pool) {
-  {
-    MutexLock lock(mutex_);
-    memories_.erase(name);
-  }
-  // One that was made by Muster's own API has no object, and needs none.
-  if (pool == nullptr || pool->object_generation() == 0 || pool->has_delete_time()) return {};
-  const auto found = parts_.api->Get(absl::StrCat(kNodePoolsPath, "/", name));
-  if (found.ok()) {
-    parts_.cluster->node_pools().Put(*found);
-    return {};
-  }
-  if (!absl::IsNotFound(found.status())) return found.status();
-  RETURN_IF_ERROR(parts_.identity->ConfirmBinding());
-  const History::Verdict verdict = parts_.brake->Judge(pool->uid());
-  if (const auto held = Withheld(verdict, *parts_.history, kPoolKind)) return *held;
-  log::Warn("the NodePool is gone without its finalizer; its Nodes are removed", {{"name", name}});
-  return parts_.muster->DeleteNodePool(*pool);
-}
-
-absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const NodePool& pool,
-                                          Memory& memory) {
-  const bool made_here = pool.object_generation() != 0;
-  const std::string former = made_here ? absl::StrCat("of an earlier object (uid ", pool.uid(), ")")
-                                       : "that was not made through Kubernetes";
-  // The object is refused as long as that pool is there.
-  const auto refuse = [&](absl::string_view why, Refusal::Kind kind = Refusal::Kind::kInvalid) {
-    memory.refusal = Refusal{
-        object.generation,
-        absl::StrCat("metadata.name: the cluster has a node pool ", object.name, " ", former, why),
-        kind};
-    return absl::OkStatus();
-  };
-  const auto wait_for_it = [&] {
-    return refuse(", whose Nodes are being removed.", Refusal::Kind::kFormer);
-  };
-  if (pool.has_delete_time()) return wait_for_it();
-  if (!made_here) return refuse(".");
-  ASSIGN_OR_RETURN(const Json now, parts_.api->Get(PathOf(object)));
-  if (ReadNodePool(now).uid != object.uid) {
-    parts_.cluster->node_pools().Put(now);
-    return absl::AbortedError("the object is another one now");
-  }
-  RETURN_IF_ERROR(parts_.identity->ConfirmBinding());
-  switch (parts_.brake->Judge(pool.uid())) {
-    case History::Verdict::kWait:
-      return absl::UnavailableError("it is not known yet whether the former pool may go");
-    case History::Verdict::kKeep:
-      parts_.history->CountKept(kPoolKind);
-      return refuse(parts_.history->accepted()
-                        ? ", and more than a few would go: its removal is held."
-                        : ", from before Muster's database was restored. It goes once "
-                          "Muster's history is accepted.");
-    case History::Verdict::kObey:
-      break;
-  }
-  RETURN_IF_ERROR(parts_.muster->DeleteNodePool(pool));
-  return wait_for_it();
-}
-
-Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
-                                          const MusterView::PoolView& view, Memory& memory) {
-  // Somebody else's finalizer may hold it without ours: its Nodes go all the same.
-  if (view.pool != nullptr) {
-    if (!view.pool->has_delete_time()) {
-      // Else the pool may have gone over to another Kubernetes with its cluster.
-      RETURN_IF_ERROR(parts_.identity->ConfirmBinding());
-      const absl::Status ordered = parts_.muster->DeleteNodePool(*view.pool);
-      if (!ordered.ok()) return ShowThough(ordered, object, view, memory);
-    }
-    return ShowStatus(object, view, memory);
-  }
-  // Before Muster is asked for the pool: a cluster that it does not show may have it, with its
-  // Nodes. What it told the end of has ended.
-  if (ShowsNodes(object) && !parts_.muster_view->SawEndOfPool(object.uid)) {
-    if (const auto held = WithheldWithoutCluster(*parts_.identity, *parts_.history, kPoolKind,
-                                                 parts_.refusal_retry))
-      return *held;
-  }
-  const auto found = parts_.muster->GetNodePool(parts_.muster->PoolName(object.name));
-  if (found.ok() && found->uid() == object.uid) return Later(kWatchIsLate);
-  if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
-  // In a history that is not accepted its Nodes may run, unknown.
-  const History::Verdict verdict = parts_.history->Judge(object.uid);
-  if (const auto held = Withheld(verdict, *parts_.history, kPoolKind, Later(parts_.refusal_retry)))
-    return *held;
-  const Outcome told = ShowGone(object, memory);
-  if (!told.status.ok() || told.again < absl::InfiniteDuration()) return told;
-  const Object now = parts_.cluster->node_pools().Find(object.name);
-  const bool is_ours = now != nullptr && now->uid == object.uid && now->HasFinalizer();
-  return is_ours ? RemoveFinalizer(*now) : Outcome();
-}
-
-Outcome PoolReconciler::FollowDeletion(const NodePoolObject& object,
-                                       const MusterView::PoolView& view, Memory& memory) {
-  RETURN_IF_ERROR(parts_.identity->Confirm());
-  const absl::Status status = parts_.writer->Delete(PathOf(object), object.uid);
-  if (status.ok() || absl::IsNotFound(status)) {
-    log::Warn("the NodePool was deleted in Muster; its object goes, too", {{"name", object.name}});
-    return {};
-  }
-  // One that may not be deleted shows what becomes of its Nodes, at least.
-  return ShowThough(status, object, view, memory);
-}
-
 absl::Status PoolReconciler::AddFinalizer(const NodePoolObject& object, Memory& memory) {
   Json patch = Frame(object);
   patch["metadata"]["finalizers"] = Json::array({kFinalizer});
@@ -278,18 +165,6 @@ absl::Status PoolReconciler::AddFinalizer(const NodePoolObject& object, Memory& 
     const std::string why = ForbiddenMessage(kByFinalizer, written.status().message());
     NoteRefusal(object, Refusal{object.generation, why, Refusal::Kind::kForbidden}, memory);
   }
-  return written.status();
-}
-
-absl::Status PoolReconciler::RemoveFinalizer(const NodePoolObject& object) {
-  std::vector<std::string> rest = object.finalizers;
-  rest.erase(std::remove(rest.begin(), rest.end(), kFinalizer), rest.end());
-  const Json patch = {
-      {"metadata",
-       {{"uid", object.uid}, {"resourceVersion", object.resource_version}, {"finalizers", rest}}}};
-  const auto written = parts_.writer->Patch(PatchType::kMerge, PathOf(object), patch,
-                                            {{"fieldManager", kFieldManager}});
-  if (absl::IsNotFound(written.status())) return absl::OkStatus();
   return written.status();
 }
 

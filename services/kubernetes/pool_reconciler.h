@@ -103,8 +103,12 @@ class PoolReconciler {
   absl::Status RemoveFormer(const NodePoolObject& object, const lifecycle::v1::NodePool& pool,
                             Memory& memory);
 
+  // Remembers whether Muster forbids to delete the pool. `ordered`: what it said to the order, OK
+  // where none was needed.
+  void NoteUndeleted(const NodePoolObject& object, const absl::Status& ordered, Memory& memory);
+
   absl::Status AddFinalizer(const NodePoolObject& object, Memory& memory);
-  absl::Status RemoveFinalizer(const NodePoolObject& object);
+  absl::Status RemoveFinalizer(const NodePoolObject& object, Memory& memory);
   // One step.
   absl::StatusOr<OrdersLeft> CarryOutOrder(const NodePoolObject& object, const Pool& pool,
                                            Memory& memory);
@@ -154,6 +158,11 @@ class PoolReconciler {
   absl::Status PutStatus(const NodePoolObject& object, const Json& status);
   // What the first edition and Ready say of the pool's Nodes.
   void CountNodes(const std::string& pool_uid, StatusFacts& facts) const;
+
+  // Whether a finalizer was not written because somebody does not want that: rights, a policy, or a
+  // webhook, which may also fail (as the API server says; other 500s are its own, and pass).
+  static bool IsForbidden(const absl::Status& status);
+  static std::string PathOf(const NodePoolObject& object);
 
   // Of the object of that name. It stays where it is until that is gone (ReconcileMissing).
   Memory& MemoryOf(const std::string& name);

@@ -87,16 +87,20 @@ std::optional<Refusal> PoolReconciler::RefusalOf(const NodePoolObject& object,
 
 void PoolReconciler::NoteRefusal(const NodePoolObject& object, std::optional<Refusal> refusal,
                                  Memory& memory) {
-  // Not again by another try, or after a restart: then the object says so already. What forbids it
-  // may say so in other words each time.
+  // Not again by another try, or after a restart: then the object says so already.
   const auto is_told = [&] {
-    const bool goes_on = memory.refusal && memory.refusal->kind == Refusal::Kind::kForbidden &&
+    const bool goes_on = memory.refusal && memory.refusal->forbids() &&
                          memory.refusal->kind == refusal->kind &&
                          memory.refusal->generation == refusal->generation;
     return goes_on || refusal == memory.refusal || SaysRefusal(object.status, *refusal);
   };
-  if (refusal && !is_told())
-    parts_.events->Tell(object, WordOf(EventReason::kNodePoolNodesRequestFailed), refusal->message);
+  if (refusal && !is_told()) {
+    const bool is_of_deletion = refusal->kind == Refusal::Kind::kUndeleted;
+    parts_.events->Tell(object,
+                        WordOf(is_of_deletion ? EventReason::kNodePoolNodesRemoveError
+                                              : EventReason::kNodePoolNodesRequestFailed),
+                        refusal->message);
+  }
   memory.refusal = std::move(refusal);
 }
 
@@ -128,8 +132,8 @@ absl::Status PoolReconciler::SyncSpec(const NodePoolObject& object, const Pool& 
   const auto applied = spec.ok() ? SendSpec(object, *spec) : spec.status();
   std::optional<Refusal> refusal = RefusalOf(object, applied.status());
   if (!applied.ok() && !refusal) return applied.status();
-  // Nobody who makes pools can mend it: it is a failure of ours, too.
-  const bool fails = refusal && refusal->kind == Refusal::Kind::kForbidden;
+  // It is a failure of ours, too.
+  const bool fails = refusal && refusal->forbids();
   NoteRefusal(object, std::move(refusal), memory);
   if (fails) return applied.status();
   memory.object_generation = object.generation;

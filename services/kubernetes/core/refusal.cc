@@ -15,6 +15,8 @@
 namespace muster::kubernetes {
 namespace {
 
+constexpr char kTriedAgain[] = " It is tried again by itself.";
+
 // `node_pool.spec.image.release_train` as the CRD has it: `spec.image.releaseTrain`. Keys of maps
 // stay as they are.
 std::string FieldPath(absl::string_view field) {
@@ -77,7 +79,12 @@ std::string UidTakenMessage(absl::string_view uid) {
 
 std::string ForbiddenMessage(absl::string_view by, absl::string_view said) {
   return absl::StrCat(by, " does not let the adapter take the NodePool up: ", Cut(said, kMostSaid),
-                      " It is tried again by itself.");
+                      kTriedAgain);
+}
+
+std::string UndeletedMessage(absl::string_view by, absl::string_view said) {
+  return absl::StrCat(by, " does not let the adapter delete the NodePool: ", Cut(said, kMostSaid),
+                      kTriedAgain);
 }
 
 RefusalPlace PlaceOf(const Refusal& refusal) {
@@ -89,6 +96,8 @@ RefusalPlace PlaceOf(const Refusal& refusal) {
     case Refusal::Kind::kRestored:
     case Refusal::Kind::kFormer:
       return {{condition::kValidated, reason::kInternalError}, condition_status::kUnknown};
+    case Refusal::Kind::kUndeleted:
+      return {{condition::kNodesRemoved, reason::kInternalError}, condition_status::kUnknown};
     case Refusal::Kind::kInvalid:
       break;
   }

@@ -28,11 +28,14 @@ std::string RestoredMessage(int64_t generation);
 // What one says whose uid another pool of Muster's has: its cluster's etcd is a copy of another's.
 std::string UidTakenMessage(absl::string_view uid);
 
-// What one says that `by`, a server, does not let the adapter take up; `said`: that server's word.
+// What one says that `by`, a server, does not let the adapter take up, or delete; `said`: that
+// server's word.
 std::string ForbiddenMessage(absl::string_view by, absl::string_view said);
+std::string UndeletedMessage(absl::string_view by, absl::string_view said);
 
 // Which condition tells of a refusal, and its status. A spec beyond a limit is not invalid
-// (Quota=False); of one that Muster has not looked at it is not known (Validated=Unknown).
+// (Quota=False); of one that Muster has not looked at it is not known (Validated=Unknown). One that
+// may not be deleted keeps its Nodes (NodesRemoved=Unknown).
 struct RefusalPlace {
   FirstEditionCondition condition = {};
   std::string status = {};

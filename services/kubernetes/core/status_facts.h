@@ -13,7 +13,7 @@ namespace muster::kubernetes {
 // Which edition's names conditions and events bear.
 enum class Edition { kCurrent, kFirst, kBoth };
 
-// A spec that Muster did not take.
+// A spec, or a deletion, that Muster did not take.
 struct Refusal {
   int64_t generation = 0;    // of the object
   std::string message = {};  // every fault, which limit, or which cluster
@@ -29,12 +29,16 @@ struct Refusal {
     kRestored,
     // The pool of an earlier object of its name is on its way out.
     kFormer,
+    // Muster forbids the adapter to delete the pool.
+    kUndeleted,
   };
   Kind kind = Kind::kInvalid;
 
   // Whether somebody has to act.
   bool stalls() const { return kind != Kind::kFormer; }
   bool may_pass() const { return kind != Kind::kInvalid; }
+  // Whoever forbids it may say so in other words each time, and nobody who makes pools can mend it.
+  bool forbids() const { return kind == Kind::kForbidden || kind == Kind::kUndeleted; }
   // Whether Muster may have the pool although it does not show it.
   bool hides_pool() const { return kind == Kind::kNoCluster || kind == Kind::kForbidden; }
   // Whether orders are refused, too, and do not wait for the spec: it has to be written anew, or

@@ -59,6 +59,28 @@ TEST_F(PoolOrdersTest, OfAClusterThatIsTurnedOverNoPoolIsTakenForAFormerOne) {
   EXPECT_THAT(lifecycle_.deleted(), ElementsAre(NameOf(kPool))) << "it was ordered again";
 }
 
+// Else its owner learns nothing of why the object stays empty.
+TEST_F(PoolOrdersTest, AFormerPoolThatMayNotBeDeletedIsSaid) {
+  Bind(lifecycle_);
+  KnowAnother(1);
+  LetPoolGo("another");
+  lifecycle_.Answer({grpc::StatusCode::PERMISSION_DENIED, "not by you"});
+  EXPECT_TRUE(absl::IsPermissionDenied(Reconcile()));
+  EXPECT_THAT(cluster_.node_pools().Find(kPool)->status.dump(),
+              AllOf(HasSubstr("of an earlier object"), HasSubstr("not by you")));
+}
+
+TEST_F(PoolOrdersTest, ADeletedObjectWhoseFinalizerMayNotBeRemovedSaysSoOnce) {
+  Bind(lifecycle_);
+  DeleteObject();
+  ForgetPool();
+  api_server_.FailNext(
+      {.verb = "PATCH", .code = 403, .count = 1'000, .body_contains = "\"finalizers\""});
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(Reconcile().ok());
+  EXPECT_THAT(Told(1), ElementsAre(AllOf(StartsWith("The API server, which refuses"),
+                                         HasSubstr("does not let the adapter delete"))));
+}
+
 // Muster may tell of a pool before the cluster tells of its object.
 TEST_F(PoolOrdersTest, AnObjectThatTheClusterHasNotToldOfIsAskedForBeforeItsPoolGoes) {
   Bind(lifecycle_);

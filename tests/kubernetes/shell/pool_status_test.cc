@@ -241,6 +241,46 @@ TEST_F(PoolStatusTest, SaysThatMusterForbidsIt) {
   EXPECT_EQ(Validated(), "");
 }
 
+TEST_F(PoolStatusTest, SaysThatMusterForbidsItsDeletion) {
+  Bind(lifecycle_);
+  Start(Edition::kCurrent, false);
+  DeleteObject();
+  lifecycle_.Answer({grpc::StatusCode::PERMISSION_DENIED, "not by you"});
+  (void)ReconcileInVain();
+  EXPECT_THAT(Says(condition::kNodesRemoved),
+              StartsWith("Unknown/InternalError: Muster does not let the adapter delete"));
+  EXPECT_THAT(Says(condition::kNodesRemoved), HasSubstr("not by you"));
+
+  lifecycle_.Answer(grpc::Status::OK);
+  clock_.Advance(kStatusInterval);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  EXPECT_EQ(Says(condition::kNodesRemoved), "") << "from now on it is Muster's to say";
+}
+
+// Nobody can be told that its Nodes are gone: that is no reason to keep it.
+TEST_F(PoolStatusTest, ADeletedOneGoesThoughItsLastStatusIsRefused) {
+  Start(Edition::kCurrent, false);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  for (const int code : {503, 403}) {
+    DeleteObject();
+    ForgetPool();
+    clock_.Advance(kStatusInterval);
+    api_server_.FailNext(
+        {.verb = "PATCH", .code = code, .count = 1'000, .body_contains = condition::kNodesRemoved});
+    const auto is_gone = [&] {
+      (void)reconciler_->Reconcile(kName);
+      const std::string path = absl::StrCat(kubernetes::kNodePoolsPath, "/", kName);
+      return absl::IsNotFound(api_->Get(path).status());
+    };
+    if (code == 503) {
+      EXPECT_FALSE(is_gone()) << "what passes is waited for";
+    } else {
+      Until(is_gone, "that it is let go");
+    }
+    api_server_.FailNoMore();
+  }
+}
+
 TEST_F(PoolStatusTest, SaysThatTheApiServerRefusesTheFinalizer) {
   using Fault = std::pair<int, const char*>;
   for (const auto& [code, message] :
