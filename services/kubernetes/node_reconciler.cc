@@ -244,7 +244,10 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
     // with never was.
     const bool stands = found.ok() && node != nullptr && LifeMark(*found) == LifeMark(*node);
     if (found.ok() && !stands) return Later(kWatchIsLate);
-    if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
+    // A provider id is somebody else's word: one that can be no machine's id is none's.
+    const bool is_none = absl::IsNotFound(found.status()) ||
+                         (id != object->name && absl::IsInvalidArgument(found.status()));
+    if (!found.ok() && !is_none) return found.status();
   }
   return Delete(*object);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
@@ -43,6 +44,14 @@ class LifecycleOfNodes final : public LifecycleOfCluster {
       response->add_results();
     }
     return grpc::Status::OK;
+  }
+
+  // It has no Node.
+  grpc::Status GetNode(grpc::ServerContext*, const lifecycle::v1::GetNodeRequest* request,
+                       lifecycle::v1::Node*) override {
+    if (absl::StrContains(request->name(), "_"))
+      return {grpc::StatusCode::INVALID_ARGUMENT, "name: it must be ..."};
+    return {grpc::StatusCode::NOT_FOUND, "no such Node"};
   }
 
   std::vector<NodeReport::Observation> reported() const {
@@ -220,6 +229,29 @@ TEST_F(NodeNamesTest, WhatAnEarlierLifeLeftCountsWhileItIsKept) {
   EXPECT_TRUE(Reconcile().ok());
   EXPECT_THAT(AwaitReports(), SaysThatItWorks());
   EXPECT_TRUE(IsThere("old"));
+}
+
+// Another cloud's controller has written its provider id.
+TEST_F(NodeNamesTest, AnOrphanGoesThoughItsProviderIdIsNoMachines) {
+  const std::string path = absl::StrCat(kubernetes::kNodesPath, "/orphan");
+  const auto made = api_->Create(
+      kubernetes::kNodesPath,
+      {{"apiVersion", "v1"},
+       {"kind", "Node"},
+       {"metadata", {{"name", "orphan"}}},
+       {"spec", {{"providerID", "cloud://account/kube-x_1"}}},
+       {"status",
+        {{"conditions", Json::array({{{"type", condition::kNodeRemoval}, {"status", "True"}}})}}}});
+  ASSERT_TRUE(made.ok()) << made.status();
+  const auto ours = api_->Patch(
+      kubernetes::PatchType::kApply, path,
+      {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"labels", {{kPoolLabel, "a"}}}}}},
+      {{"fieldManager", kubernetes::kFieldManager}, {"force", "true"}});
+  ASSERT_TRUE(ours.ok()) << ours.status();
+  cluster_.nodes().Put(*ours);
+  history_.See("h", cluster_.nodes().Find("orphan")->uid);
+  EXPECT_TRUE(nodes_->Reconcile("orphan").status.ok());
+  EXPECT_FALSE(IsThere("orphan"));
 }
 
 // A kubelet of this life has posted there: it may run what is there.
