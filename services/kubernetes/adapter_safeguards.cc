@@ -8,6 +8,7 @@
 #include "services/kubernetes/adapter.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_plan.h"
+#include "services/kubernetes/core/status.h"
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
@@ -109,7 +110,11 @@ void Adapter::MakeBrake() {
 void Adapter::ShowHeld(const Brake::Candidate& of, const std::string& message, bool begins) {
   // A v1 Node that says no pool: the log and the metric tell of it.
   if (of.pool.empty()) return;
-  if (begins) {
+  const auto object = cluster_->node_pools().Find(of.pool);
+  // Not again after a restart: then the object says so already.
+  const bool is_told =
+      object != nullptr && object->uid == of.pool_uid && SaysHeld(object->status).has_value();
+  if (begins && !is_told) {
     NodePoolObject pool;
     pool.name = of.pool;
     pool.uid = of.pool_uid;

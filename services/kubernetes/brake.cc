@@ -34,6 +34,11 @@ std::optional<std::string> Brake::HeldAt(const std::string& pool) const {
   return found == shown_.end() ? std::nullopt : std::optional(found->second);
 }
 
+bool Brake::decided() const {
+  MutexLock lock(mutex_);
+  return decided_;
+}
+
 void Brake::Look(absl::Time now, absl::Duration steady) {
   // While Muster takes a snapshot, whom it does not know is not known either: that decides nothing,
   // and what was decided stays.
@@ -181,6 +186,7 @@ void Brake::Show(const PendingRemovals& pending) {
       if (!messages.contains(pool)) changes.push_back({Candidate{.pool = pool}});
     }
     shown_ = std::move(messages);
+    decided_ = true;
     parts_.metrics->SetHeld(nodes_.held.size(), pools_.held.size());
   }
   if (!changes.empty() && !held.empty()) {

@@ -77,9 +77,13 @@ class Brake {
   History::Verdict Judge(const std::string& uid);
   // What is held of the pool of that name, for its condition; nullopt: nothing.
   std::optional<std::string> HeldAt(const std::string& pool) const;
-  // Finds what would go and decides on it, if somebody asked, or something is held or was let go;
-  // not while a snapshot of Muster is taken, then all stays as it was decided. `now`: time of day,
-  // as orders have it; `steady`: of a SteadyClock, for what went. Called by one thread.
+  // Whether it has looked once: until then it is not known what is held, and what an earlier
+  // process showed stays.
+  bool decided() const;
+  // Finds what would go and decides on it, at the first time, if somebody asked, or something is
+  // held or was let go; not while a snapshot of Muster is taken, then all stays as it was decided.
+  // `now`: time of day, as orders have it; `steady`: of a SteadyClock, for what went. Called by one
+  // thread.
   void Look(absl::Time now, absl::Duration steady);
 
  private:
@@ -136,7 +140,8 @@ class Brake {
   mutable Mutex mutex_;
   Kind pools_ MUSTER_GUARDED_BY(mutex_);
   Kind nodes_ MUSTER_GUARDED_BY(mutex_);
-  bool asked_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool asked_ MUSTER_GUARDED_BY(mutex_) = true;  // by whoever starts
+  bool decided_ MUSTER_GUARDED_BY(mutex_) = false;
   std::map<std::string, std::string> shown_ MUSTER_GUARDED_BY(mutex_);  // pool -> message
 };
 

@@ -97,7 +97,8 @@ class BrakeTest : public ::testing::Test {
 
 TEST_F(BrakeTest, AllThatWouldGoDecides) {
   brake_.Look(kNow, kSteady);
-  EXPECT_EQ(looks_, 0) << "nobody asked";
+  brake_.Look(kNow, kSteady);
+  EXPECT_EQ(looks_, 1) << "at the start; then nobody asked";
   Miss(0, 2);
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kWait);
   EXPECT_EQ(wakes_, 1);
@@ -106,6 +107,20 @@ TEST_F(BrakeTest, AllThatWouldGoDecides) {
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kObey);
   EXPECT_EQ(brake_.Judge("u1"), Verdict::kObey);
   EXPECT_EQ(brake_.Judge("u2"), Verdict::kWait);
+}
+
+// Before that a condition that an earlier process showed would be taken for over.
+TEST_F(BrakeTest, WhatIsHeldIsKnownFromTheFirstLookOnWhoeverAsks) {
+  Miss(0, 3);
+  EXPECT_FALSE(brake_.decided());
+  history_.Leave();
+  brake_.Look(kNow, kSteady);
+  EXPECT_FALSE(brake_.decided()) << "a snapshot is under way";
+  history_.Enter("a");
+  brake_.Look(kNow, kSteady);
+  EXPECT_TRUE(brake_.decided());
+  EXPECT_TRUE(brake_.HeldAt("p").has_value());
+  EXPECT_EQ(brake_.Judge("u0"), Verdict::kKeep);
 }
 
 TEST_F(BrakeTest, MoreThanAFewAreHeldAndShown) {

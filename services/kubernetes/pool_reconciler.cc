@@ -197,13 +197,15 @@ void PoolReconciler::CountNodes(const std::string& pool_uid, StatusFacts& facts)
 
 StatusFacts PoolReconciler::FactsOf(const NodePoolObject& object, const Pool& pool,
                                     const Memory& memory) const {
+  std::optional<std::string> held = parts_.brake->HeldAt(object.name);
+  if (!held && !parts_.brake->decided()) held = SaysHeld(object.status);
   return {.object = &object,
           .pool = pool.get(),
           .refusal = memory.refusal,
           .edition = parts_.edition,
           .metadata_refusal = parts_.refusals->Of(object.uid),
           .ready = parts_.ready_condition,
-          .held = parts_.brake->HeldAt(object.name)};
+          .held = std::move(held)};
 }
 
 Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view,
@@ -220,7 +222,8 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
   if (view.unseen_since < absl::InfiniteFuture())
     parts_.metrics->Mirrored(absl::Now() - view.unseen_since);
   if (view.pool != nullptr) parts_.muster_view->SetShown(object.name, view);
-  return {};
+  // Nothing tells that what an earlier process held is held no more.
+  return facts.held && !parts_.brake->decided() ? Later(kWatchIsLate) : Outcome();
 }
 
 Outcome PoolReconciler::ShowGone(const NodePoolObject& object, Memory& memory) {

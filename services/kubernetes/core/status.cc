@@ -112,6 +112,12 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
 
 }  // namespace
 
+std::optional<std::string> SaysHeld(const Json& status) {
+  const Json* condition = FindCondition(status, kRemovalsHeld);
+  if (condition == nullptr) return std::nullopt;
+  return TextOf(MemberOf(*condition, "message"));
+}
+
 bool SaysRefusal(const Json& status, const Refusal& refusal) {
   const std::string types[] = {PlaceOf(refusal).condition.type, condition::kAccepted};
   for (const std::string& type : types) {

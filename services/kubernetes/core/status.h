@@ -26,6 +26,9 @@ std::optional<std::string> GrantableText(const lifecycle::v1::NodePool& pool);
 // Whether the status that is there already says so. Fields and conditions of others do not count.
 bool StatusMatches(const Json& status, const Json& desired);
 
+// What the status says of removals that are held; nullopt: nothing.
+std::optional<std::string> SaysHeld(const Json& status);
+
 // Whether the status tells of that refusal already.
 bool SaysRefusal(const Json& status, const Refusal& refusal);
 

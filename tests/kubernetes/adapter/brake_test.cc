@@ -26,6 +26,16 @@ class BrakeTest : public AdapterTest<BrakeTest> {
         absl::StrCat("muster_kubernetes_removals_held{kind=\"", kind, "\"} ", count, "\n");
     Until([&] { return absl::StrContains(stack().AdapterMetrics(), line); }, line);
   }
+  int64_t CountEvents(const std::string& object, const std::string& reason) {
+    int64_t count = 0;
+    const auto listed = stack().client().List(kEventsPath, {}, [&](const Json& event) {
+      const bool is_meant = event.value(Json::json_pointer("/regarding/name"), "") == object &&
+                            event.value("reason", "") == reason;
+      count += is_meant ? 1 : 0;
+    });
+    EXPECT_TRUE(listed.ok()) << listed.status();
+    return count;
+  }
   bool AwaitGone(const std::vector<std::string>& nodes) {
     for (const std::string& node : nodes) {
       if (!AdapterTestBase::AwaitGone(node)) return false;
@@ -84,12 +94,17 @@ TEST_F(BrakeTest, NodesThatARestoredEtcdBringsBackStayUntilAnOrder) {
     EXPECT_THAT(
         ConditionOf(stack().GetNodePool(pool), "RemovalsHeld")["message"],
         HasSubstr("musterctl allow removals organizations/acme/clusters/example --nodes=3."));
+    EXPECT_TRUE(AwaitEvent(pool, "CWRemovalsHeld"));
   }
+  stack().KillAdapter();
+  stack().StartAdapter();
+  AwaitHeld("node", 3);
   Ctl({"allow", "removals", "example", "--nodes=3"});
   EXPECT_TRUE(AwaitGone(nodes));
   for (const std::string& pool : pools) {
     EXPECT_TRUE(stack().AwaitNodePool(
         pool, [](const Json& object) { return ConditionOf(object, "RemovalsHeld").is_null(); }));
+    EXPECT_EQ(CountEvents(pool, "CWRemovalsHeld"), 1) << "the object said so already";
   }
 }
 

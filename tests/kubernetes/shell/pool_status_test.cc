@@ -130,6 +130,25 @@ class PoolStatusTest : public ReconcilerTestBase {
     told.mutable_node()->set_state(state);
     known_.Take(told, absl::Now());
   }
+  // As an earlier process of the adapter showed it.
+  void ShowHeld(const std::string& message) {
+    const Json held = {{"type", kubernetes::kRemovalsHeld},
+                       {"status", "True"},
+                       {"reason", reason::kMoreThanAFew},
+                       {"message", message},
+                       {"observedGeneration", Object()->generation},
+                       {"lastTransitionTime", "2025-05-30T17:36:00Z"}};
+    const auto shown =
+        api_->Patch(kubernetes::PatchType::kApply,
+                    absl::StrCat(kubernetes::kNodePoolsPath, "/", kName, "/status"),
+                    {{"apiVersion", kNodePoolApiVersion},
+                     {"kind", "NodePool"},
+                     {"metadata", {{"name", kName}}},
+                     {"status", {{"conditions", Json::array({held})}}}},
+                    {{"fieldManager", kubernetes::kFieldManager}, {"force", "true"}});
+    ASSERT_TRUE(shown.ok()) << shown.status();
+    cluster_.node_pools().Put(*shown);
+  }
   std::shared_ptr<const kubernetes::NodePoolObject> Object() {
     return cluster_.node_pools().Find(kName);
   }
@@ -255,6 +274,18 @@ TEST_F(PoolStatusTest, SaysThatMusterForbidsItsDeletion) {
   clock_.Advance(kStatusInterval);
   EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
   EXPECT_EQ(Says(condition::kNodesRemoved), "") << "from now on it is Muster's to say";
+}
+
+// Else a restart would end it, and begin it anew: another time, and another event.
+TEST_F(PoolStatusTest, WhatAnEarlierProcessHeldIsShownUntilItIsKnownToBeOver) {
+  Start(Edition::kCurrent, false);
+  ShowHeld("three");
+  EXPECT_EQ(Reconcile(), kubernetes::kWatchIsLate);
+  EXPECT_EQ(Says(kubernetes::kRemovalsHeld), "True/MoreThanAFew: three");
+  brake_.Look(absl::Now(), absl::ZeroDuration());
+  clock_.Advance(kStatusInterval);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  EXPECT_EQ(Says(kubernetes::kRemovalsHeld), "");
 }
 
 // Nobody can be told that its Nodes are gone: that is no reason to keep it.
