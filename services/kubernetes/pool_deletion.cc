@@ -1,10 +1,12 @@
 // Of PoolReconciler: how an object's pool goes, and the object with it.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
+#include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/refusal.h"
@@ -112,15 +114,19 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
   if (ShowsNodes(object) && !parts_.muster_view->SawEndOfPool(object.uid)) {
     if (const auto held = WithheldWithoutCluster(*parts_.identity, *parts_.history, kPoolKind,
                                                  parts_.refusal_retry))
-      return *held;
+      return ShowKept(*held, object, MissedClusterMessage(LastIdOf(parts_.muster->cluster())),
+                      memory);
   }
   const auto found = parts_.muster->GetNodePool(parts_.muster->PoolName(object.name));
   if (found.ok() && found->uid() == object.uid) return Later(kWatchIsLate);
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   // In a history that is not accepted its Nodes may run, unknown.
   const History::Verdict verdict = parts_.history->Judge(object.uid);
-  if (const auto held = Withheld(verdict, *parts_.history, kPoolKind, Later(parts_.refusal_retry)))
-    return *held;
+  if (const auto held =
+          Withheld(verdict, *parts_.history, kPoolKind, Later(parts_.refusal_retry))) {
+    if (verdict != History::Verdict::kKeep) return *held;
+    return ShowKept(*held, object, std::string(kUnacceptedMessage), memory);
+  }
   const Outcome told = ShowGone(object, memory);
   // What the API server refuses is never told: the object does not stay for that.
   const bool is_refused =
@@ -134,6 +140,16 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
   const Object now = parts_.cluster->node_pools().Find(object.name);
   const bool is_ours = now != nullptr && now->uid == object.uid && now->HasFinalizer();
   return is_ours ? RemoveFinalizer(*now, memory) : Outcome();
+}
+
+Outcome PoolReconciler::ShowKept(Outcome kept, const NodePoolObject& object, std::string why,
+                                 Memory& memory) {
+  if (!kept.status.ok()) return kept;
+  NoteRefusal(object, Refusal{object.generation, std::move(why), Refusal::Kind::kUndeleted},
+              memory);
+  Outcome shown = ShowStatus(object, {}, memory);
+  shown.again = std::min(shown.again, kept.again);
+  return shown;
 }
 
 void PoolReconciler::NoteUndeleted(const NodePoolObject& object, const absl::Status& ordered,

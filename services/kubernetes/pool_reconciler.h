@@ -103,6 +103,8 @@ class PoolReconciler {
   absl::Status RemoveFormer(const NodePoolObject& object, const lifecycle::v1::NodePool& pool,
                             Memory& memory);
 
+  // Shows why a deleted object is kept for now. `kept`: what becomes of it meanwhile.
+  Outcome ShowKept(Outcome kept, const NodePoolObject& object, std::string why, Memory& memory);
   // Remembers whether Muster forbids to delete the pool. `ordered`: what it said to the order, OK
   // where none was needed.
   void NoteUndeleted(const NodePoolObject& object, const absl::Status& ordered, Memory& memory);

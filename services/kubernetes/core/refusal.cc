@@ -64,6 +64,12 @@ std::string NoClusterMessage(absl::string_view cluster) {
                       " any more. The NodePool is taken up by itself once it has.");
 }
 
+std::string MissedClusterMessage(absl::string_view cluster) {
+  return absl::StrCat(
+      "Muster does not have the cluster ", cluster,
+      " any more: the NodePool's Nodes may be there. It goes by itself once it has.");
+}
+
 std::string RestoredMessage(int64_t generation) {
   return absl::StrCat("Muster has taken a later spec than generation ", generation,
                       ": this cluster's etcd was restored to an earlier time. What was said last "

@@ -21,6 +21,12 @@ std::optional<std::string> LimitOf(const absl::Status& status);
 
 // What a NodePool says while Muster does not have its cluster, for a condition's message.
 std::string NoClusterMessage(absl::string_view cluster);
+// Likewise one that is deleted, and whose Nodes may be there.
+std::string MissedClusterMessage(absl::string_view cluster);
+// What such a one says while Muster's history is not accepted.
+inline constexpr absl::string_view kUnacceptedMessage =
+    "Muster's history is not accepted: its database may have been restored to a time before the "
+    "NodePool, so that it does not know its Nodes. The NodePool goes by itself once it is.";
 
 // What a NodePool says whose generation is below the one that Muster has taken, likewise.
 std::string RestoredMessage(int64_t generation);

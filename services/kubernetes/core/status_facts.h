@@ -29,7 +29,7 @@ struct Refusal {
     kRestored,
     // The pool of an earlier object of its name is on its way out.
     kFormer,
-    // Muster forbids the adapter to delete the pool.
+    // Muster forbids the adapter to delete the pool, or may not know its Nodes.
     kUndeleted,
   };
   Kind kind = Kind::kInvalid;
@@ -40,7 +40,7 @@ struct Refusal {
   // Whoever forbids it may say so in other words each time, and nobody who makes pools can mend it.
   bool forbids() const { return kind == Kind::kForbidden || kind == Kind::kUndeleted; }
   // Whether Muster may have the pool although it does not show it.
-  bool hides_pool() const { return kind == Kind::kNoCluster || kind == Kind::kForbidden; }
+  bool hides_pool() const { return kind == Kind::kNoCluster || forbids(); }
   // Whether orders are refused, too, and do not wait for the spec: it has to be written anew, or
   // the orders are out of the past as well.
   bool ends_orders() const { return kind == Kind::kInvalid || kind == Kind::kRestored; }

@@ -106,7 +106,7 @@ TEST_F(HistoryTest, APoolThatIsDeletedAndThatThePastDoesNotKnowStaysUntilAPerson
       "the NodePool to be kept");
   const Json object = stack().GetNodePool(young);
   ASSERT_FALSE(object.is_null());
-  EXPECT_NE(ReasonOf(object, "NodesRemoved"), "Complete") << object.dump(2);
+  EXPECT_TRUE(AwaitReason(young, "NodesRemoved", "InternalError")) << "it says why it stays";
   EXPECT_EQ(UidOf(node), uid);
   Accept(incarnation);
   EXPECT_TRUE(stack().AwaitNodePool(young, [](const Json& pool) { return pool.is_null(); }));

@@ -276,6 +276,18 @@ TEST_F(PoolStatusTest, SaysThatMusterForbidsItsDeletion) {
   EXPECT_EQ(Says(condition::kNodesRemoved), "") << "from now on it is Muster's to say";
 }
 
+// Muster's database was restored to a time before it.
+TEST_F(PoolStatusTest, ADeletedOneThatIsKeptSaysSo) {
+  Start(Edition::kCurrent, false);
+  history_.Enter("restored");
+  ForgetPool();
+  DeleteObject();
+  EXPECT_EQ(Reconcile(), absl::Seconds(15));
+  EXPECT_THAT(Says(condition::kNodesRemoved),
+              StartsWith("Unknown/InternalError: Muster's history"));
+  EXPECT_TRUE(Object()->HasFinalizer());
+}
+
 // Else a restart would end it, and begin it anew: another time, and another event.
 TEST_F(PoolStatusTest, WhatAnEarlierProcessHeldIsShownUntilItIsKnownToBeOver) {
   Start(Edition::kCurrent, false);
