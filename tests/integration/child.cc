@@ -51,13 +51,14 @@ int Child::Reap(bool block) {
 }
 
 void Child::Kill() {
-  if (pid_ < 0) return;
+  if (!running()) return;
   kill(pid_, SIGKILL);
   Reap(true);
 }
 
 int Child::Terminate() {
   if (pid_ >= 0) kill(pid_, SIGTERM);
+  ended_itself_ = false;
   return Reap(true);
 }
 
@@ -67,8 +68,15 @@ void Child::Signal(int signal) {
 }
 
 bool Child::running() {
+  if (pid_ < 0) return false;
   Reap(false);
+  if (pid_ < 0) ended_itself_ = true;
   return pid_ >= 0;
+}
+
+std::optional<int> Child::EndOfItsOwn() {
+  running();
+  return ended_itself_ ? std::optional<int>(exit_code_) : std::nullopt;
 }
 
 Finished RunProgram(const std::vector<std::string>& command) {

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ class Child {
   // Throws if it has ended: a signal to the process -1 would reach every program of the machine.
   void Signal(int signal);
   bool running();
+  // The exit code (as Terminate's) of one that ended though neither Kill nor Terminate was called
+  // while it ran. Terminate, which tells its code, settles that.
+  std::optional<int> EndOfItsOwn();
   // -1 once its end was seen.
   pid_t pid() const { return pid_; }
 
@@ -32,6 +36,7 @@ class Child {
 
   pid_t pid_ = -1;
   int exit_code_ = -1;
+  bool ended_itself_ = false;
 };
 
 struct Finished {

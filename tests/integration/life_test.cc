@@ -1,7 +1,9 @@
 // A process that lives and one that is ready are two things: who restarts and who sends calls is
 // told apart. And what systemd hears.
 #include <grpcpp/grpcpp.h>
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -138,6 +141,17 @@ TEST(Life, AnotherConnectionStringCountsForNewConnections) {
   Until([&] { return muster.Resize(2).ok(); }, "a change");
   EXPECT_TRUE(muster.AwaitSettled(2)) << muster.LogEnds();
   EXPECT_TRUE(muster.Runs() && muster.pid() == pid);
+}
+
+// What a server that is gone has lost nobody compares: that it is gone is told.
+TEST(Life, AServerThatCrashedFailsItsTest) {
+  auto muster = std::make_unique<MiniMuster>();
+  muster->Signal(SIGABRT);
+  Until([&] { return !muster->Runs(); }, "its end");
+  EXPECT_NONFATAL_FAILURE(muster->Start(), "musterd 0 ended by itself, with exit code 134");
+  muster->Signal(SIGABRT);
+  Until([&] { return !muster->Runs(); }, "its end");
+  EXPECT_NONFATAL_FAILURE(muster.reset(), "musterd 0 ended by itself, with exit code 134");
 }
 
 }  // namespace

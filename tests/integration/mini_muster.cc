@@ -62,6 +62,7 @@ MiniMuster::MiniMuster(Options options)
 }
 
 MiniMuster::~MiniMuster() {
+  ExpectNoneEnded();
   if (options_.audit_books && AllRun() && !::testing::Test::HasFatalFailure()) {
     if (const std::string wrong = AuditBooks(); !wrong.empty())
       ADD_FAILURE() << "the books are not closed:\n" << wrong << LogEnds();
@@ -72,7 +73,20 @@ MiniMuster::~MiniMuster() {
   own_cluster_.reset();
 }
 
+void MiniMuster::ExpectNoneEnded() const {
+  const auto expect_none = [this](Child* program, const std::string& name) {
+    const auto code = program == nullptr ? std::nullopt : program->EndOfItsOwn();
+    if (code.has_value()) {
+      ADD_FAILURE() << name << " ended by itself, with exit code " << *code << "\n" << LogEnds();
+    }
+  };
+  for (size_t process = 0; process < musterds_.size(); ++process)
+    expect_none(musterds_[process].get(), absl::StrCat("musterd ", process));
+  expect_none(fleetsim_.get(), "fleetsim");
+}
+
 void MiniMuster::Start() {
+  ExpectNoneEnded();
   for (size_t process = 0; process < musterds_.size(); ++process) {
     if (musterds_[process] == nullptr || !musterds_[process]->running()) StartMusterd(process);
   }

@@ -41,7 +41,7 @@ class MiniMuster {
     // A Postgres of its own, for outages.
     bool own_cluster = false;
     // The destructor audits the books of the four services (AuditBooks), if all processes still
-    // run. Set to false if the test holds and claims for pools that lifecycle does not know.
+    // run. (That one which nobody killed or terminated has ended fails the test in any case.) Set to false if the test holds and claims for pools that lifecycle does not know.
     bool audit_books = true;
     // All calls by mutual TLS. Every program has a certificate of authority() under its own name,
     // in the trust domain muster.test; the test itself and musterctl are `ci`. The policy lets each
@@ -164,6 +164,8 @@ class MiniMuster {
   size_t LifecycleProcess() const;
   bool AllRun() const;
   void StartMusterd(size_t process);
+  // Fails the test if a program has ended by itself, as one that crashed.
+  void ExpectNoneEnded() const;
   std::string File(const std::string& name) const { return folder_.Path(name); }
 
   const TempFolder folder_;  // deleted last: it has the programs' logs and ports

@@ -1,6 +1,7 @@
 #include "tests/kubernetes/adapter/adapter_stack.h"
 
 #include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
 #include <httplib.h>
 #include <signal.h>
 
@@ -48,8 +49,19 @@ AdapterStack::AdapterStack(Options options) : options_(std::move(options)) {
   for (size_t replica = 0; replica < adapters_.size(); ++replica) StartAdapter(replica);
 }
 
+void AdapterStack::ExpectNoCrash(size_t replica) {
+  if (adapters_[replica] == nullptr) return;
+  if (const int code = adapters_[replica]->EndOfItsOwn().value_or(0); code > 128) {
+    ADD_FAILURE() << "the adapter " << replica << " was ended by signal " << code - 128 << "\n"
+                  << LogEnds();
+  }
+}
+
 AdapterStack::~AdapterStack() {
-  for (size_t replica = 0; replica < adapters_.size(); ++replica) WakeAdapter(replica);
+  for (size_t replica = 0; replica < adapters_.size(); ++replica) {
+    ExpectNoCrash(replica);
+    WakeAdapter(replica);
+  }
   adapters_.clear();
   muster_.reset();
   client_.reset();
@@ -108,6 +120,7 @@ void AdapterStack::StartAdapter(size_t replica, const std::vector<std::string>& 
   command.insert(command.end(), options_.adapter_flags.begin(), options_.adapter_flags.end());
   command.insert(command.end(), flags.begin(), flags.end());
   if (replica >= adapters_.size()) adapters_.resize(replica + 1);
+  ExpectNoCrash(replica);
   adapters_[replica].reset();
   adapters_[replica] =
       std::make_unique<Child>(command, File(absl::StrCat("adapter", replica, ".log")));
