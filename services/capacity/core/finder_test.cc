@@ -323,6 +323,13 @@ TEST(FinderFaultsTest, WhatTheCatalogueDoesNotKnowIsNamed) {
   EXPECT_THAT(FaultsOf(world.state(), {{Ask(1)}, {"Z-A"}}), IsEmpty());
 }
 
+// None of its machines is reclaimed.
+void ExpectSpotKeeps(const World& world, size_t count) {
+  const auto machines = world.MachinesOf("spot");
+  EXPECT_EQ(machines.size(), count);
+  for (const std::string& id : machines) EXPECT_EQ(world.StateOf(id), MachineState::kHeld) << id;
+}
+
 // Spot may hold machines of a type since before it was granted in whole racks.
 TEST(FinderNumbersTest, NothingIsReclaimedForWholeRacks) {
   Scene scene;
@@ -335,8 +342,7 @@ TEST(FinderNumbersTest, NothingIsReclaimedForWholeRacks) {
   ASSERT_EQ(zones.size(), 1u);
   EXPECT_THAT(zones[0].placements, ElementsAre(Placement{0, 0, 0, 4, Label::kLimited}));
   scene.Claim("p", 4);
-  for (const std::string& id : world.MachinesOf("spot"))
-    EXPECT_EQ(world.StateOf(id), MachineState::kHeld) << id;
+  ExpectSpotKeeps(world, 4);
 }
 
 void KeepThreeForAGang(Scene& scene) {
@@ -380,8 +386,7 @@ TEST(FinderNumbersTest, WhatAGangWaitsForIsNotReclaimedForOthers) {
               ElementsAre(Placement{0, 3, 4, 4, Label::kPossibly}))
       << "the gang has kept it for long enough";
   scene.Claim("late", 2);
-  for (const std::string& id : world.MachinesOf("spot"))
-    EXPECT_EQ(world.StateOf(id), MachineState::kHeld) << id;
+  ExpectSpotKeeps(world, 3);
 }
 
 // What is free is kept for another one ahead of it.
@@ -402,8 +407,7 @@ TEST(FinderNumbersTest, AGangForWhichTooLittleIsLeftFreeKeepsSpotToItself) {
   EXPECT_THAT(FindPlacements(world.state(), query)[0].placements,
               ElementsAre(Placement{4, 0, 9, 8, Label::kLimited}));
   scene.Claim("late", 1);
-  for (const std::string& id : world.MachinesOf("spot"))
-    EXPECT_EQ(world.StateOf(id), MachineState::kHeld) << id;
+  ExpectSpotKeeps(world, 2);
 }
 
 // What comes for one of its requests does not come for another.

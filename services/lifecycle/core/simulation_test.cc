@@ -372,6 +372,7 @@ TEST(SimulationProperty, ConvergesWhateverHappens) {
 }
 
 TEST(SimulationProperty, IdleOnlyNeverTakesAnActiveNode) {
+  int drains = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
@@ -387,6 +388,7 @@ TEST(SimulationProperty, IdleOnlyNeverTakesAnActiveNode) {
       for (const Action& action : sim.last_plan.actions) {
         const auto* step_node = std::get_if<StepNode>(&action);
         if (step_node == nullptr || step_node->event != NodeEvent::kDrain) continue;
+        ++drains;
         EXPECT_FALSE(sim.state().table<Node>().Find(step_node->node)->observed.active);
       }
       if (random() % 2 == 0) sim.Agents();
@@ -394,6 +396,7 @@ TEST(SimulationProperty, IdleOnlyNeverTakesAnActiveNode) {
     }
     if (HasFailure()) return;
   }
+  EXPECT_GT(drains, 1'000);
 }
 
 }  // namespace

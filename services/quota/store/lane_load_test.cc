@@ -294,6 +294,7 @@ TEST_F(QuotaLaneLoadTest, AReplicaShowsNoPartOfACommand) {
   EXPECT_THAT(DoDecide(writer, put("b")), IsOk());
   EXPECT_THAT(DoDecide(writer, put("c")), IsOk());
   EXPECT_EQ(ReadHeld(follower).value_or(-1), 3 * kHoldings);
+  EXPECT_FALSE(store->shown().empty()) << "nobody looked while it was read";
   for (const int64_t held : store->shown()) EXPECT_EQ(held % kHoldings, 0) << held;
 }
 
