@@ -12,6 +12,7 @@
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/peers/known_claims.h"
 #include "services/lifecycle/testing/leadership_test_base.h"
 #include "services/lifecycle/testing/service_test_base.h"
 #include "tests/testing/counted_lines.h"
@@ -145,8 +146,11 @@ TEST_F(Leadership, WhoComesToLeadAnewWithinAPassTellsNoPoolThatTheCatalogueIsAwa
   ask_timeout_ = absl::Hours(1);
   const auto leader = NewReplica(&trouble_);
   ASSERT_THAT(leader->StartReconciling(peers_.channels()), IsOk());
-  const std::string pool = Apply("first", 1);
-  Until([&] { return NodesOf(*b_, pool) == 1; });
+  // Enough for the leader to keep what it was told of the claim.
+  constexpr auto kNodes = static_cast<int64_t>(KnownClaims::kFewMachines);
+  peers_.quota.SetLimit(kQuota, 2 * kNodes);
+  const std::string pool = Apply("first", kNodes);
+  Until([&] { return NodesOf(*b_, pool) == kNodes; });
   const Condition before = Validated(pool);
   ASSERT_EQ(before.reason, "Valid");
   const Said said("the catalogue is out of reach");
@@ -159,8 +163,11 @@ TEST_F(Leadership, WhoComesToLeadAnewWithinAPassTellsNoPoolThatTheCatalogueIsAwa
   Until([&] { return !said.lines().empty(); }, "word of the catalogue");
   trouble_.fails_all = false;
   AwaitLead(*leader);
+  const int before_lead = peers_.capacity.named("uid-first");
   peers_.capacity.SetSilent(false);
   peers_.capacity.SetCatalogueAway(false);
+  // Whoever comes to lead knows no claim.
+  Until([&] { return peers_.capacity.named("uid-first") > before_lead; }, "the claim's machines");
   Until([&] { return NodesOf(*b_, second) == 1; });
   EXPECT_EQ(Validated(pool).reason, "Valid");
   EXPECT_EQ(Validated(pool).last_transition_time, before.last_transition_time);

@@ -114,6 +114,11 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     (*machine.mutable_labels())["row"] = row;
     catalogue_.Push(message);
   }
+  // How often it named the machines of a pool's claim: to whoever did not know them.
+  int named(const std::string& uid) {
+    MutexLock lock(mutex_);
+    return named_[uid];
+  }
   int refused_watches() const { return refused_watches_; }
   int watches() { return feed_.watches(); }
   // A claim changed for a reason of capacity's own.
@@ -264,7 +269,10 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
       if (confused_) claim->set_machines_print("of another");
       claim->set_machines_unchanged(
           confused_ || (knows_prints_ && claim->machines_print() == ask.known_machines()));
-      if (!claim->machines_unchanged()) claim->mutable_machines()->Assign(held.begin(), held.end());
+      if (!claim->machines_unchanged()) {
+        claim->mutable_machines()->Assign(held.begin(), held.end());
+        ++named_[ask.pool_uid()];
+      }
       claim->set_outstanding(ask.nodes() - static_cast<int64_t>(held.size()));
       if (claim->outstanding() > 0) claim->mutable_queue()->set_place(1);
       claim->set_in_service(9);
@@ -286,6 +294,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   bool knows_prints_ MUSTER_GUARDED_BY(mutex_) = true;
   bool confused_ MUSTER_GUARDED_BY(mutex_) = false;
   int64_t machines_told_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int> named_ MUSTER_GUARDED_BY(mutex_);  // by pool
   int waiting_ MUSTER_GUARDED_BY(mutex_) = 0;
   bool held_back_ MUSTER_GUARDED_BY(mutex_) = false;
   int most_claims_ MUSTER_GUARDED_BY(mutex_) = 1'000;
