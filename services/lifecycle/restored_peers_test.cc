@@ -121,18 +121,20 @@ TEST_F(SteadyLead, WhoStaysAsItIsIsNotHeldBackWithWhoGrows) {
     });
   };
   Until([&] { return quota(more) == "InternalError"; }, "word that it is held back");
-  const auto heard = [&] {
-    return absl::c_count_if(peers_.quota.decided(), [](const auto& ask) {
-      return !ask.at_least() && absl::EndsWith(ask.name(), "/holdings/uid-runs");
+  const auto decided_of = [&](absl::string_view holding) {
+    return absl::c_count_if(peers_.quota.decided(), [&](const auto& ask) {
+      return !ask.at_least() && ask.nodes() > 0 && absl::EndsWith(ask.name(), holding);
     });
   };
-  const auto before = heard();
+  const auto before = decided_of("/holdings/uid-runs");
   Until(
       [&] {
+        peers_.capacity.Touch("uid-wants-more");
         peers_.capacity.Touch("uid-runs");
-        return heard() > before;
+        return decided_of("/holdings/uid-runs") >= before + 3;
       },
       "quota to be asked of who stays as it is");
+  EXPECT_EQ(decided_of("/holdings/uid-wants-more"), 0);
   EXPECT_EQ(NodesOf(*b_, more), 0);
   peers_.quota.SetPoison("");
   Until([&] { return NodesOf(*b_, more) == 3; });
