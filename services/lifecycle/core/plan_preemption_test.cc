@@ -88,6 +88,7 @@ TEST(ReferenceSpot, WhenTheSevenMinuteWindowExpiresItGoesWhateverIsLeft) {
   ASSERT_NE(sim.node("g100"), nullptr);
   EXPECT_EQ(sim.node("g100")->state, NodeState::kDraining);
   EXPECT_FALSE(sim.node("g100")->desired.force_drain);
+  EXPECT_EQ(sim.node("g100")->desired.drain_time, sim.start + absl::Minutes(2)) << "begun once";
   sim.To(absl::Minutes(7));
   EXPECT_EQ(sim.node("g100"), nullptr);
   EXPECT_THAT(sim.NodeEvents(),
