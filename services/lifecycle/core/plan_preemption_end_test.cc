@@ -109,6 +109,24 @@ TEST(Preemption, TakenBackANodeThatItsReservationTakesOutGoesOn) {
   EXPECT_THAT(sim.ReasonsSince(before, "g100"), IsEmpty());
 }
 
+// It is as lost to the pool as one that was taken away.
+TEST(Preemption, TakenBackAnUnhealthyNodeCountsInTheBudgetAtOnce) {
+  SpotPool sim(2);
+  sim.busy.clear();
+  sim.SetActive("g100", false);
+  sim.Apply([](Spec& spec) { spec.max_unavailable = "1"; });
+  sim.Begin();
+  ASSERT_EQ(sim.node("g100")->removal_cause, RemovalCause::kPreemption);
+  ASSERT_TRUE(sim.Report("g100", O::kUnhealthy).ok());
+  sim.TakeBack("g100");
+  sim.Must(UpdateNode{.name = NodeName(kSimPool, "g101"),
+                      .reserved_desired = std::string(kControlPlane)});
+  sim.Pass();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  EXPECT_EQ(sim.node("g101")->state, NodeState::kProduction);
+  EXPECT_THAT(sim.Obstacles(), Contains("DISRUPTION_BUDGET"));
+}
+
 // The reservation is withdrawn: the preemption's clock runs on all the same.
 TEST(Preemption, WithoutItsReservationTheNodeIsPreemptedAsAnyOther) {
   SpotPool sim(2);

@@ -141,6 +141,19 @@ TEST(Reconfigure, ANodeThatGetsWorkBeforeItIsCordonedGivesWay) {
   EXPECT_EQ(sim.how(), RState::kDone);
 }
 
+TEST(Reconfigure, ToOneIdleNodeOnlyOneGivesWay) {
+  Outdated sim(3);
+  sim.Ask({.max_unavailable = "2"});
+  sim.Pass();
+  for (const char* machine : {"g100", "g101"}) {
+    ASSERT_NE(sim.node(machine)->reconfigure_time, kNever);
+    sim.SetActive(machine, true);
+  }
+  sim.Pass();
+  EXPECT_EQ(sim.node("g100")->reconfigure_time, kNever);
+  EXPECT_NE(sim.node("g101")->reconfigure_time, kNever);
+}
+
 // Kubernetes may have bound Pods to it before it was cordoned.
 TEST(Reconfigure, AnIdleNodeIsCordonedBeforeItReboots) {
   Outdated sim(1);
