@@ -125,10 +125,8 @@ int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft) {
   int64_t in_triage = 0;
   int64_t healthy = draft.quiet.in_production();
   for (auto& [name, node] : draft.nodes) {
-    if (node.state == NodeState::kProduction && node.observed.unhealthy) {
-      if (draft.Step(node, NodeEvent::kUnhealthy, "it was seen to be unhealthy"))
-        draft.budget.FallIll(node.machine);
-    }
+    if (node.state == NodeState::kProduction && node.observed.unhealthy)
+      draft.Step(node, NodeEvent::kUnhealthy, "it was seen to be unhealthy");
     if (node.state == NodeState::kTriage && !node.observed.unhealthy) Recover(facts, draft, node);
     in_triage += node.state == NodeState::kTriage && !IsAskedToGo(node) ? 1 : 0;
     healthy += node.state == NodeState::kProduction && !IsAskedToGo(node) ? 1 : 0;
