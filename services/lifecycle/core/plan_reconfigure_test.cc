@@ -112,6 +112,8 @@ TEST(Reconfigure, ABusyNodeIsAwaitedUnlessItsWorkMayBeEvicted) {
     Outdated sim(1);
     sim.SetActive("g100", true);
     sim.Ask({.evict_active = evict});
+    sim.Pass();
+    EXPECT_EQ(sim.node("g100")->desired.drain, evict) << "not for a moment";
     sim.Live();
     EXPECT_EQ(sim.On(kNewerProfile).size(), evict ? 1U : 0U);
     if (evict) continue;
