@@ -270,9 +270,9 @@ void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions op
 }  // namespace internal
 
 // Commit for a call, which is answered once it is committed: `render(outcome, response)` fills in
-// the response, and may return a Status that is answered instead of it. `render.Committed(outcome)`,
-// if there is one, is called before that, also if the call has been answered by its deadline; not
-// for a request with an id.
+// the response, and may return a Status that is answered instead of it.
+// `render.Committed(outcome)`, if there is one, is called before that, also if the call has been
+// answered by its deadline; not for a request with an id.
 template <class Lane, class Response, class Decide, class Render>
 void CommitTo(const Writer<Lane>& writer, Responder responder, const WriteOptions& options,
               Response* response, Decide decide, Render render) {
