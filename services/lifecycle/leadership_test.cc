@@ -200,6 +200,26 @@ TEST_F(Leadership, WhoCannotWriteTheLeaseSaysWhy) {
   EXPECT_THAT(said.lines(), ::testing::ElementsAre(::testing::HasSubstr("lock timeout")));
 }
 
+// Somebody alters the lease's table meanwhile: whoever stops the leader would kill it before each of
+// its statements has waited for as long as any other may.
+TEST_F(Leadership, ALeaseThatIsLockedHoldsUpNoEnd) {
+  statement_timeout_ = absl::Minutes(2);
+  const auto leader = NewReplica(nullptr);
+  ASSERT_THAT(leader->StartReconciling(peers_.channels()), IsOk());
+  AwaitLead(*leader);
+  auto holder = database_.Hold("LOCK TABLE lifecycle.lease_heartbeat");
+  Until(
+      [&] {
+        return database_.QueryValue(
+                   "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+                   "wait_event_type = 'Lock'") != "0";
+      },
+      "a beat that waits");
+  auto end = std::async(std::launch::async, [&] { leader->StopReconciling(); });
+  EXPECT_EQ(end.wait_for(testing::kPatience), std::future_status::ready);
+  holder.reset();
+}
+
 TEST_F(SteadyLead, WhosePlanTheTablesRefuseSaysWhy) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   AwaitLead(*a_);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <random>
@@ -29,13 +30,20 @@ std::string NewHolder() {
   return absl::StrFormat("%s_%d_%08x", host.data(), getpid(), random());
 }
 
+// A beat that is answered later than a lease lasts is of no use: neither who leads is to be taken
+// for the leader meanwhile, nor is whoever stops it to wait.
+storage::ConnectOptions ForBeats(storage::ConnectOptions connect, absl::Duration ttl) {
+  connect.statement_timeout = std::min(connect.statement_timeout, ttl);
+  return connect;
+}
+
 }  // namespace
 
 LeaseHolder::LeaseHolder(Options options)
     : options_(std::move(options)),
       holder_(NewHolder()),
       clock_(*TheSteadyClock()),
-      store_(options_.connect),
+      store_(ForBeats(options_.connect, options_.ttl)),
       keeper_(options_.ttl) {}
 
 void LeaseHolder::Start() {
@@ -170,6 +178,7 @@ void LeaseHolder::Complain(const absl::Status& status) {
 }
 
 void LeaseHolder::Look() {
+  if (stopping()) return;  // who ends need not know, and may have waited for its beat already
   const absl::Duration now = clock_.Now();
   const absl::StatusOr<bool> is_held = store_.IsHeld();
   MutexLock lock(mutex_);

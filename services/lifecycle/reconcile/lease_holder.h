@@ -35,7 +35,8 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
 
   void Start();
   // Ends the thread, gives up the lease. Idempotent. Waits for the database to answer the statement
-  // under way, and the one that gives up the lease: for at most their timeouts (ConnectOptions).
+  // under way, and the one that gives up the lease: for at most their timeouts (ConnectOptions),
+  // of which none is longer than a ttl.
   void Stop();
 
   // Names this process; random.

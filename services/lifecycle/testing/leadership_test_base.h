@@ -97,7 +97,8 @@ class Leadership : public ::testing::Test {
     LifecycleService::Options options;
     options.lane.connect = {.conninfo = database_.conninfo("lifecycle"),
                             .schema = "lifecycle",
-                            .connect_timeout = absl::Minutes(1)};
+                            .connect_timeout = absl::Minutes(1),
+                            .statement_timeout = statement_timeout_};
     if (trouble != nullptr)
       options.lane.runner.fault = [trouble](auto site) { return (*trouble)(site); };
     options.clock = &clock_;
@@ -209,6 +210,7 @@ class Leadership : public ::testing::Test {
   const absl::Duration lease_ttl_;
   SystemClock clock_;
   absl::Duration ask_timeout_ = absl::Seconds(5);
+  absl::Duration statement_timeout_ = absl::Seconds(15);
   absl::Duration retry_ = Policy().retry;
   size_t most_raised_ = kMaxRaisedPools;
   absl::Duration orphan_interval_ = absl::Minutes(5);
