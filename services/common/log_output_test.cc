@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -19,6 +21,7 @@
 #include "services/common/append_file.h"
 #include "services/common/log.h"
 #include "services/common/log_writer.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::log {
@@ -116,6 +119,29 @@ TEST(AppendFile, ALineThatWasWrittenInPartIsEndedBeforeTheNext) {
   EXPECT_EQ(file.Write("fourth\n"), "");
   std::ifstream again(folder.Path("log"));
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(again), {}), "fourth\n");
+}
+
+// Who hangs up a program is not to hang with its log: the next signal may be to end it.
+TEST(AppendFile, AWriteThatHangsKeepsNobodyFromOpeningAnew) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const muster::testing::TempFolder folder;
+  ASSERT_EQ(mkfifo(folder.Path("log").c_str(), 0600), 0);
+  AppendFile file(folder.Path("log"));
+  EXPECT_EQ(file.Open().code(), absl::StatusCode::kUnavailable) << "nobody reads it";
+  const int reader = open(folder.Path("log").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_TRUE(file.Open().ok());
+  std::thread writes(
+      [&] { file.Write(std::string(2 * static_cast<size_t>(fcntl(reader, F_GETPIPE_SZ)), 'x')); });
+  int written = 0;
+  while (written == 0) ASSERT_EQ(ioctl(reader, FIONREAD, &written), 0);
+  std::filesystem::rename(folder.Path("log"), folder.Path("log.1"));
+  auto opened = std::async(std::launch::async, [&] { return file.Open(); });
+  EXPECT_EQ(opened.wait_for(muster::testing::kPatience), std::future_status::ready);
+  close(reader);  // the write ends, in vain
+  writes.join();
+  EXPECT_TRUE(opened.get().ok());
+  EXPECT_EQ(file.Write("after\n"), "");
+  EXPECT_EQ(folder.Text("log"), "after\n");
 }
 
 TEST_F(LogOutputTest, WhatComesFasterThanItIsReadIsLeftOutAndCounted) {
