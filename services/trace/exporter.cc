@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
@@ -17,6 +18,9 @@ namespace {
 
 constexpr size_t kBatch = 512;  // spans in a request
 constexpr int kAttempts = 3;
+// How much longer than the farewell its thread is waited for: whatever it asks for by then has ended
+// unless it hangs.
+constexpr absl::Duration kEndGrace = absl::Seconds(1);
 
 // Whether the collector is only busy or away, so that it may take the same request later.
 bool IsPassing(long code) { return code == 429 || code == 502 || code == 503 || code == 504; }
@@ -75,18 +79,32 @@ absl::StatusOr<std::unique_ptr<Exporter>> Exporter::Create(Options options) {
   auto exporter = std::unique_ptr<Exporter>(new Exporter(std::move(options)));
   const absl::Status opened = exporter->file_.Open();
   if (!opened.ok()) return error::InvalidField("--trace_file", opened.message());
-  exporter->thread_ = std::thread([raw = exporter.get()] { raw->Run(); });
+  exporter->thread_ = std::thread([raw = exporter.get()] {
+    raw->Run();
+    MutexLock lock(raw->mutex_);
+    raw->ended_ = true;
+    raw->ends_.SignalAll();
+  });
   return exporter;
+}
+
+Exporter::~Exporter() {
+  Stop();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Exporter::Stop() {
   {
     MutexLock lock(mutex_);
-    if (std::exchange(stopping_, true)) return;
+    if (!thread_.joinable() || std::exchange(stopping_, true)) return;
     end_ = options_.clock->Now() + options_.farewell;
     wakes_.SignalAll();
+    const Deadline patience(options_.farewell + kEndGrace);
+    while (!ended_ && patience.WaitFor(ends_, mutex_)) {
+    }
+    if (!ended_) return;
   }
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 void Exporter::Record(Span span) {

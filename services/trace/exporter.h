@@ -38,9 +38,12 @@ class Exporter final : public Recorder {
 
   // INVALID_ARGUMENT: the file cannot be written.
   static absl::StatusOr<std::unique_ptr<Exporter>> Create(Options options);
-  ~Exporter() override { Stop(); }
+  // Waits for the thread, also for a write that hangs.
+  ~Exporter() override;
 
-  // Sends what waits, within Options::farewell; what is recorded later is left out. Idempotent.
+  // Sends what waits, within Options::farewell; what is recorded later is left out. Where the file
+  // hangs, or who tells the collector's address, it returns all the same, soon after; whoever ends
+  // then must not destroy this. Idempotent.
   void Stop();
 
   void Record(Span span) override;
@@ -80,6 +83,8 @@ class Exporter final : public Recorder {
   std::vector<Span> waiting_ MUSTER_GUARDED_BY(mutex_);
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   absl::Duration end_ MUSTER_GUARDED_BY(mutex_) = absl::InfiniteDuration();  // of the clock
+  bool ended_ MUSTER_GUARDED_BY(mutex_) = false;                             // the thread has
+  CondVar ends_;
   std::thread thread_;
 };
 

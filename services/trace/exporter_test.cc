@@ -1,16 +1,23 @@
 #include "services/trace/exporter.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "absl/strings/str_split.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::trace {
@@ -115,6 +122,23 @@ TEST_F(ExporterTest, ARotatedFileIsLeftForTheNewOne) {
 TEST_F(ExporterTest, AFileThatCannotBeWrittenIsRefused) {
   EXPECT_EQ(Exporter::Create({.file = Path("nowhere/spans")}).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ExporterTest, AFileThatHangsHoldsUpNoEnd) {
+  std::signal(SIGPIPE, SIG_IGN);
+  ASSERT_EQ(mkfifo(Path("spans").c_str(), 0600), 0);
+  const int reader = open(Path("spans").c_str(), O_RDONLY | O_NONBLOCK);
+  auto exporter = Exporter::Create({.file = Path("spans"),
+                                    .interval = absl::Milliseconds(1),
+                                    .farewell = absl::Milliseconds(1)});
+  ASSERT_TRUE(exporter.ok());
+  (*exporter)->Record(
+      Named(std::string(2 * static_cast<size_t>(fcntl(reader, F_GETPIPE_SZ)), 'x')));
+  int written = 0;
+  while (written == 0) ASSERT_EQ(ioctl(reader, FIONREAD, &written), 0);
+  auto stopped = std::async(std::launch::async, [&] { (*exporter)->Stop(); });
+  EXPECT_EQ(stopped.wait_for(muster::testing::kPatience), std::future_status::ready);
+  close(reader);  // the thread ends its write, in vain
 }
 
 TEST_F(ExporterTest, GoesToACollector) {
