@@ -11,6 +11,7 @@
 
 #include "services/common/cause.h"
 #include "storage/postgres/journal_gauge.h"
+#include "storage/postgres/testing/fault_plan.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/patience.h"
@@ -115,12 +116,30 @@ TEST_F(DatabaseObserverTest, IsToldOfACommitInDoubtUntilItIsSettled) {
   EXPECT_EQ(seen_->in_doubt, 0);
 }
 
+// On a full disk each try would cost another transaction that asks what became of it, and operators
+// would read of commits in doubt where there are none.
+TEST_F(DatabaseObserverTest, WhatTheServerRefusedBeforeItsCommitIsNotInDoubt) {
+  for (const std::string sqlstate : {"53100", "53200", "54000", "58030", "25006"}) {
+    RunnerOptions options{.max_attempts = 1};
+    options.fault = [&](absl::string_view site) -> Fault {
+      return site == "run/commit" ? Fault{.before = RaiseSql(sqlstate)} : Fault{};
+    };
+    const absl::Status status = Run(Write, options, [](Transaction&) -> absl::StatusOr<bool> {
+      return absl::UnknownError("asked for nothing");
+    });
+    EXPECT_TRUE(absl::IsUnavailable(status)) << sqlstate << " " << status;
+    EXPECT_THAT(error::CauseOf(status), ::testing::HasSubstr("injected"));
+  }
+  EXPECT_EQ(seen_->most_in_doubt, 0);
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.journal_head WHERE batch = 'x'"), "0");
+}
+
 // Whoever reads the log is to see that the disk is full, although the commit had to be asked for.
 TEST_F(DatabaseObserverTest, WhyACommitFailedIsSaidOnceItIsSettled) {
   RunnerOptions options{.max_attempts = 1};
   options.fault = [](absl::string_view site) -> Fault {
     if (site != "run/commit") return {};
-    return {.before = "DO $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$;"};
+    return {.after = "DO $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$;"};
   };
   const absl::Status status =
       Run(Write, options, [](Transaction&) -> absl::StatusOr<bool> { return false; });

@@ -14,6 +14,8 @@ namespace {
 // libpqxx knows statements by the names that they bear here: ours bear others on the server.
 std::string NameOnServer(const char* statement) { return absl::StrCat("pipelined_", statement); }
 
+constexpr absl::string_view kStatementCancelled = "57014";
+
 struct ClearResult {
   void operator()(PGresult* result) const { PQclear(result); }
 };
@@ -131,6 +133,9 @@ void StatementPipeline::Take(const pg_result* result, size_t at) {
   const char* const sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   sqlstate_ = sqlstate == nullptr ? "" : sqlstate;
   message_ = PQresultErrorMessage(result);
+  const char* const severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+  refused_ = at <= commit_ && severity != nullptr && absl::string_view(severity) == "ERROR" &&
+             sqlstate_ != kStatementCancelled;
 }
 
 void StatementPipeline::Throw() const {

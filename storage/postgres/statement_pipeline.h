@@ -49,6 +49,10 @@ class StatementPipeline {
   // Sends the rest and waits for the answers. Throws what the first statement that failed met, as
   // libpqxx would.
   void Finish();
+  // After Finish threw: whether the server said that it refused a statement, COMMIT at the latest.
+  // Then nothing was committed, whatever the reason. Not if it ended the session over it, nor if
+  // it says that it was cancelled: a timeout may be another's than the server's.
+  bool refused() const { return refused_; }
 
  private:
   struct Step {
@@ -69,6 +73,7 @@ class StatementPipeline {
   bool sent_ = false;
   bool unsent_ = false;
   bool failed_ = false;
+  bool refused_ = false;
   std::string sqlstate_;  // of what failed
   std::string message_;
 };

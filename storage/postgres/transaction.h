@@ -110,6 +110,8 @@ class Transaction final : public StatementSink {
   bool Matters() const { return !read_only_ && (begun_ || !queued_.empty()); }
   // Whether it must be known what became of it.
   bool Changes() const { return Matters() && !changes_nothing_; }
+  // Whether the server said that it committed nothing.
+  bool WasRefused() const { return queued_.refused(); }
 
   // Sends what is queued, and BEGIN if that was not said yet, and waits for the answers.
   void Flush() {
@@ -123,13 +125,9 @@ class Transaction final : public StatementSink {
     if (queued_.sent()) queued_.Finish();
   }
 
-  // Sends what is queued and COMMIT, and does not wait: FinishCommit does. What can't be sent
-  // together is done at once.
+  // Sends what is queued and COMMIT, and does not wait: FinishCommit does.
   void SendCommit() {
-    if (queued_.empty()) {
-      if (begun_) ExecAt("commit", "COMMIT");
-      return;
-    }
+    if (queued_.empty() && !begun_) return;
     const Fault fault = FaultAt("commit");
     queued_.Add(fault.before);
     queued_.AddCommit();

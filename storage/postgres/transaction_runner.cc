@@ -175,6 +175,7 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
     const bool matters = tx.Matters();
     connection.TakeWarning();
     const absl::Duration commits = TheSteadyClock()->Now();
+    const absl::Cleanup answered = [&] { committing = committing && !tx.WasRefused(); };
     tx.Commit();
     return Committed(connection, matters, committing, began, commits);
   });
@@ -247,7 +248,10 @@ absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve
   if (result.outcome == Outcome::kDone) {
     Connection& connection = **parts->loan;
     result = Guard(connection, parts->committing, [&] {
-      const absl::Cleanup ended = [&] { parts->tx.reset(); };
+      const absl::Cleanup ended = [&] {
+        parts->committing = parts->committing && !parts->tx->WasRefused();
+        parts->tx.reset();
+      };
       const bool matters = parts->tx->Matters();
       parts->tx->FinishCommit();
       return Committed(connection, matters, parts->committing, parts->began, parts->commits);
@@ -318,9 +322,6 @@ TransactionRunner::Attempt TransactionRunner::Lost(Connection& connection, bool 
 TransactionRunner::Attempt TransactionRunner::Refused(Connection& connection, bool committing,
                                                       absl::string_view what,
                                                       absl::string_view sqlstate) {
-  // What a server refused that takes no writes leaves no doubt, which only one that does could
-  // resolve.
-  if (sqlstate == kReadOnly || sqlstate == kOutOfIds) committing = false;
   // A timeout may be another's than the server's: whether what was sent had its effect is to be
   // asked.
   if (IsAway(sqlstate) || (sqlstate == kCancelled && committing))
