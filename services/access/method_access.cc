@@ -159,7 +159,7 @@ absl::Status MethodAccess::ReadCreated(const Access& option) {
 }
 
 std::string MethodAccess::NameIn(const Message& request, const std::string& name) const {
-  if (child_.empty() || name.empty()) return name;
+  if (child_.empty()) return name;
   return absl::StrCat(name, "/", collection_, "/", TextOf(request, child_));
 }
 
@@ -263,8 +263,7 @@ absl::Status MethodAccess::Admit(Caller& caller, const Message& request,
 
 absl::Status MethodAccess::AdmitAt(const Caller& caller, absl::string_view resource,
                                    const PlaceOf& place_of) const {
-  const bool by_place = reach_ == Access::REACH_RESOURCE && !resource.empty();
-  if (by_place && HoldsSomewhere(caller) && !Holds(caller, nullptr))
+  if (reach_ == Access::REACH_RESOURCE && HoldsSomewhere(caller) && !Holds(caller, nullptr))
     return AdmitResource(caller, std::string(resource), place_of(resource));
   Caller asked = caller;
   const auto nothing =

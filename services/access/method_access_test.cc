@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <muster/access/v1/access_service.pb.h>
 #include <muster/capacity/v1/capacity_service.pb.h>
 #include <muster/configuration/v1/configuration_service.pb.h>
 #include <muster/lifecycle/v1/lifecycle_service.pb.h>
@@ -70,92 +71,6 @@ TEST(MethodAccess, EveryMethodSaysWhatItAsksFor) {
   }
 }
 
-TEST(MethodAccess, OneThatDoesNotSayItLetsNobodyIn) {
-  google::protobuf::DescriptorPool pool(google::protobuf::DescriptorPool::generated_pool());
-  google::protobuf::FileDescriptorProto file;
-  file.set_name("x.proto");
-  file.set_package("x");
-  file.add_dependency("muster/type/v1/access.proto");
-  auto* message = file.add_message_type();
-  message->set_name("Request");
-  using Field = google::protobuf::FieldDescriptorProto;
-  const auto add_field = [&](const char* name, Field::Type type, Field::Label label) {
-    auto* field = message->add_field();
-    field->set_name(name);
-    field->set_number(message->field_size());
-    field->set_type(type);
-    field->set_label(label);
-  };
-  add_field("name", Field::TYPE_INT64, Field::LABEL_OPTIONAL);
-  add_field("text", Field::TYPE_STRING, Field::LABEL_OPTIONAL);
-  add_field("texts", Field::TYPE_STRING, Field::LABEL_REPEATED);
-  auto* service = file.add_service();
-  service->set_name("Service");
-  using type::v1::Access;
-  const auto add = [&](const std::function<void(Access&)>& fill) {
-    auto* method = service->add_method();
-    method->set_name("M" + std::to_string(service->method_size()));
-    method->set_input_type(".x.Request");
-    method->set_output_type(".x.Request");
-    if (fill) fill(*method->mutable_options()->MutableExtension(type::v1::access));
-  };
-  add(nullptr);
-  add([](Access& access) { access.set_reach(Access::REACH_EVERYWHERE); });
-  add([](Access& access) { access.add_verbs(Access::VERB_READ); });
-  add([](Access& access) {
-    access.add_verbs(Access::VERB_UNSPECIFIED);
-    access.set_reach(Access::REACH_SHARED);
-  });
-  add([](Access& access) {
-    access.add_verbs(Access::VERB_READ);
-    access.set_reach(Access::REACH_CALLER);
-  });
-  add([](Access& access) {
-    access.add_verbs(Access::VERB_READ);
-    access.set_reach(Access::REACH_RESOURCE);
-  });
-  for (const char* path : {"nowhere", "name", "name.more", ""}) {
-    add([path](Access& access) {
-      access.add_verbs(Access::VERB_READ);
-      access.set_reach(Access::REACH_RESOURCE);
-      access.set_resource(path);
-    });
-  }
-  add([](Access& access) {
-    access.add_verbs(Access::VERB_READ);
-    access.set_reach(Access::REACH_SHARED);
-    access.set_resource("name");
-  });
-  const auto creates = [](const auto& say) {
-    return [say](Access& access) {
-      access.add_verbs(Access::VERB_WRITE);
-      access.set_reach(Access::REACH_RESOURCE);
-      access.set_resource("text");
-      say(access);
-    };
-  };
-  add(creates([](Access& access) { access.set_zone("text"); }));
-  add(creates([](Access& access) { access.set_child("things/text"); }));
-  for (const char* path : {"nowhere", "name", "texts", "text.more"}) {
-    add(creates([path](Access& access) {
-      access.set_creates(true);
-      access.set_zone(path);
-    }));
-    add(creates([path](Access& access) {
-      access.set_creates(true);
-      access.set_child(absl::StrCat("things/", path));
-    }));
-  }
-  add(creates([](Access& access) {
-    access.set_creates(true);
-    access.set_child("text");
-  }));
-  const auto* built = pool.BuildFile(file);
-  ASSERT_NE(built, nullptr);
-  for (int i = 0; i < built->service(0)->method_count(); ++i)
-    EXPECT_FALSE(MethodAccess::Of(*built->service(0)->method(i)).ok()) << i;
-}
-
 TEST(MethodAccess, AResourceBeyondTheScopeDoesNotExist) {
   const Caller editor = CallerWith(Role::kEditor, Acme());
   lv1::GetNodePoolRequest request;
@@ -203,6 +118,28 @@ TEST(MethodAccess, WithoutTheVerbNobodyIsLetIn) {
               StatusIs(absl::StatusCode::kPermissionDenied));
   EXPECT_THAT(Admit(Caller{.principal = kAnonymous}, qv1::ListQuotasRequest()),
               StatusIs(absl::StatusCode::kUnauthenticated));
+}
+
+// "UNAUTHENTICATED for who has neither a name nor rights", and the error's details say the same.
+TEST(MethodAccess, WhoHasRightsIsNotAskedForAName) {
+  const auto reason_of = [](const Caller& caller) {
+    const absl::Status status = Admit(caller, qv1::UpdateQuotaRequest());
+    const auto detail = error::DetailOf(status);
+    EXPECT_TRUE(detail.has_value());
+    EXPECT_EQ(detail->metadata.at("verb"), "operate");
+    EXPECT_EQ(detail->metadata.at("principal"), caller.principal);
+    return std::pair(status.code(), detail->reason);
+  };
+  const std::pair denied(absl::StatusCode::kPermissionDenied, std::string("PERMISSION_DENIED"));
+  EXPECT_EQ(reason_of(CallerWith(Role::kViewer, Scope::Everywhere(), kAnonymous)), denied);
+  EXPECT_EQ(reason_of(Caller{.principal = "spiffe://m.test/x"}), denied);
+  EXPECT_EQ(reason_of(Caller{.principal = kAnonymous}),
+            std::pair(absl::StatusCode::kUnauthenticated, std::string("UNAUTHENTICATED")));
+}
+
+// "Nowhere, and no verb is needed: the method is about the caller."
+TEST(MethodAccess, WhatIsAboutTheCallerIsEverybodys) {
+  EXPECT_THAT(Admit(Caller{.principal = kAnonymous}, v1::GetCallerRequest()), IsOk());
 }
 
 TEST(MethodAccess, ListsAreNarrowed) {
@@ -412,6 +349,38 @@ TEST(AccountOf, IsTheOrganizationOrTheCallerOrThePlatforms) {
       AccountOf({.principal = kSelf, .rights = std::make_shared<const Rights>(Rights::All())}), "");
 }
 
+// "One for all callers of an organization, whatever their names; one for each other caller."
+TEST(TurnOf, IsTheOrganizationsOrTheCallers) {
+  const Caller ann = CallerWith(Role::kEditor, Acme(), "ann");
+  const Caller bob = CallerWith(Role::kViewer, Acme(), "bob");
+  const Caller carol = CallerWith(Role::kOperator, Scope::Everywhere(), "carol");
+  const Caller dan = CallerWith(Role::kOperator, Scope::Everywhere(), "dan");
+  EXPECT_EQ(TurnOf(ann), TurnOf(bob));
+  EXPECT_NE(TurnOf(ann), TurnOf(carol));
+  EXPECT_NE(TurnOf(carol), TurnOf(dan));
+  EXPECT_EQ(TurnOf(CallerWith(Role::kOperator, Scope::Everywhere(), kSelf)), 0u);
+  for (const Caller& caller : {ann, carol}) EXPECT_NE(TurnOf(caller), 0u);
+}
+
+// Only then a state that may be old can have refused who is let in now.
+TEST(NotingState, TellsWhetherMoreThanTheNameCounted) {
+  const PlaceOf elsewhere = [](absl::string_view name) {
+    return name == "poolConfigurations/u1" ? Place{.name = kOwn} : PlaceOfName(name);
+  };
+  const Caller editor = CallerWith(Role::kEditor, Acme());
+  NotingState by_name(elsewhere, editor);
+  by_name(kOwn);
+  EXPECT_FALSE(by_name.by_state());
+  by_name("poolConfigurations/u1");
+  EXPECT_TRUE(by_name.by_state());
+  by_name(kOwn);
+  EXPECT_TRUE(by_name.by_state()) << "once is enough";
+  const Caller of_zone = CallerWith(Role::kEditor, OfZone("US-EAST-04A"));
+  NotingState by_zone(elsewhere, of_zone);
+  by_zone(kOwn);
+  EXPECT_TRUE(by_zone.by_state());
+}
+
 TEST(MethodAccess, CanBeAskedWithoutARequest) {
   const Caller editor = CallerWith(Role::kEditor, Acme());
   const auto apply = AccessOf<lv1::ApplyNodePoolRequest>();
@@ -422,6 +391,22 @@ TEST(MethodAccess, CanBeAskedWithoutARequest) {
                                                           &PlaceOfName),
               StatusIs(absl::StatusCode::kPermissionDenied));
   EXPECT_THAT(AccessOf<qv1::ListQuotasRequest>().AdmitAt(editor, "", &PlaceOfName), IsOk());
+  EXPECT_THAT(AccessOf<qv1::ListQuotasRequest>().AdmitAt(editor, kForeign, &PlaceOfName), IsOk());
+}
+
+// Who may do it nowhere is told so, and not that there is no such resource.
+TEST(MethodAccess, IsAskedWithTheAnswerOfTheCallItself) {
+  const auto deletion = AccessOf<lv1::DeleteNodePoolRequest>();
+  const Scope all = Scope::Everywhere();
+  for (const Caller& caller :
+       {Caller(), CallerWith(Role::kViewer, Acme()), CallerWith(Role::kEditor, Acme()),
+        CallerWith(Role::kViewer, all), CallerWith(Role::kEditor, all)}) {
+    for (const char* name : {kOwn, kForeign}) {
+      lv1::DeleteNodePoolRequest request;
+      request.set_name(name);
+      EXPECT_EQ(deletion.AdmitAt(caller, name, &PlaceOfName), Admit(caller, request));
+    }
+  }
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 
 #include <map>
 #include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::access {
@@ -67,6 +69,46 @@ bindings:
     EXPECT_TRUE(policy->RightsOf(stranger)->none()) << stranger;
 }
 
+// "A caller's name: `local`, `anonymous`, `spiffe://DOMAIN/PATH`, `token/SUBJECT`; the last two
+// perhaps with `/*` at their end."
+TEST(Policy, BindsCallersOfEachKind) {
+  const auto policy = PolicyOf(R"(
+bindings:
+- role: viewer
+  principals: [local, anonymous, "spiffe://m.test/a", "spiffe://m.test/*", token/ann, "token/ns/*"]
+  everywhere: true
+)");
+  for (const char* bound : {"local", "anonymous", "spiffe://m.test/a", "spiffe://m.test/b/c",
+                            "token/ann", "token/ns/robot"})
+    EXPECT_TRUE(policy->RightsOf(bound)->Of(Verb::kRead).everywhere()) << bound;
+  for (const char* stranger : {"token/bob", "token/ns", "token/nsa/robot", "spiffe://m.test"})
+    EXPECT_TRUE(policy->RightsOf(stranger)->none()) << stranger;
+}
+
+TEST(Policy, AnAdapterHasItsClusters) {
+  const auto policy = PolicyOf(R"(
+bindings:
+- role: adapter
+  principals: ["spiffe://m.test/adapter/c1"]
+  clusters: [organizations/acme/clusters/c1, organizations/acme/clusters/c2]
+)");
+  const auto rights = policy->RightsOf("spiffe://m.test/adapter/c1");
+  for (const char* own : {"organizations/acme/clusters/c1", "organizations/acme/clusters/c2"})
+    EXPECT_TRUE(rights->Of(Verb::kSync).Covers(own)) << own;
+  EXPECT_FALSE(rights->Of(Verb::kSync).Covers("organizations/acme/clusters/c3"));
+}
+
+// A caller may choose its token's subject, but not how much is remembered of it.
+TEST(Policy, RemembersOnlySoManyCallers) {
+  const auto policy =
+      PolicyOf("bindings: [{role: viewer, principals: [\"token/*\"], zones: [US-EAST-04A]}]");
+  for (int i = 0; i < 10'000; ++i) policy->RightsOf(absl::StrCat("token/", i));
+  EXPECT_EQ(policy->RightsOf("token/9999"), policy->RightsOf("token/9999"));
+  const auto late = policy->RightsOf("token/late");
+  EXPECT_NE(policy->RightsOf("token/late"), late) << "it is not kept";
+  EXPECT_EQ(*policy->RightsOf("token/late"), *late);
+}
+
 TEST(Policy, AProcessMayCallItself) {
   const auto policy = PolicyOf("bindings: [{role: viewer, principals: [local], everywhere: true}]");
   EXPECT_EQ(*policy->RightsOf(kSelf), Rights::All());
@@ -97,7 +139,7 @@ TEST(Policy, SaysWhatIsWrongAndWhere) {
   const BadCase kCases[] = {
       {"", "policy", "must be a map"},
       {"[]", "policy", "must be a map"},
-      {"bindings: [", "policy", "is no YAML: line"},
+      {"bindings: [", "policy", "is no YAML: line 1:"},
       {"bindings:\n- {role: viewer, principals: [l\xf6"
        "cal], everywhere: true}",
        "policy", "is not UTF-8 text. (line 2)"},
@@ -110,6 +152,7 @@ TEST(Policy, SaysWhatIsWrongAndWhere) {
       {"bindings: 1", "bindings", "must be a list"},
       {"bindings: [{role: viewer, principals: [local], everywhere: true}]\nmore: 1", "policy",
        "has \"more\"; allowed are bindings. (line 2)"},
+      {"bindings: {role: viewer}", "bindings", "must be a list"},
       {"bindings: [x]", "bindings[0]", "must be a map"},
       {"bindings: [{principals: [local], everywhere: true}]", "bindings[0].role",
        "must be one of viewer, editor, operator, agent, adapter, service, auditor."},
@@ -128,6 +171,16 @@ TEST(Policy, SaysWhatIsWrongAndWhere) {
        "bindings[0].principals", "has"},
       {"bindings: [{role: viewer, principals: [\"spiffe://*\"], everywhere: true}]",
        "bindings[0].principals", "has"},
+      {"bindings: [{role: viewer, principals: [user/ann], everywhere: true}]",
+       "bindings[0].principals", "has \"user/ann\""},
+      {"bindings: [{role: viewer, principals: [token/], everywhere: true}]",
+       "bindings[0].principals", "has \"token/\""},
+      {"bindings: [{role: viewer, principals: [\"token/a b\"], everywhere: true}]",
+       "bindings[0].principals", "has \"token/a b\""},
+      {"bindings: [{role: viewer, principals: [\"spiffe:///a\"], everywhere: true}]",
+       "bindings[0].principals", "has \"spiffe:///a\""},
+      {"bindings: [{role: viewer, principals: [\"spiffe://m.test/\"], everywhere: true}]",
+       "bindings[0].principals", "has \"spiffe://m.test/\""},
       {"bindings: [{role: viewer, principals: [local]}]", "bindings[0]", "says nowhere"},
       {"bindings: [{role: viewer, principals: [local], everywhere: false}]",
        "bindings[0].everywhere", "must be true, or left out"},
@@ -139,6 +192,10 @@ TEST(Policy, SaysWhatIsWrongAndWhere) {
        "bindings[0].organizations", "not empty"},
       {"bindings: [{role: viewer, principals: [local], clusters: [c1]}]", "bindings[0].clusters",
        "organizations/{organization}/clusters/{cluster}"},
+      {"bindings: [{role: viewer, principals: [local], clusters: [organizations/A/clusters/c1]}]",
+       "bindings[0].clusters", "which is not"},
+      {"bindings: [{role: viewer, principals: [local], clusters: [organizations/a/clusters/C1]}]",
+       "bindings[0].clusters", "which is not"},
       {"bindings: [{role: viewer, principals: [local], zones: [east]}]", "bindings[0].zones",
        "is not a zone id"},
       {"bindings: [{role: adapter, principals: [local], everywhere: true}]", "bindings[0]",
@@ -168,6 +225,24 @@ TEST(Policy, TellsAllFaultsAtOnce) {
   for (const char* field : {"bindings[0].role", "bindings[0].principals", "bindings[0].zones",
                             "bindings[1].principals", "bindings[1]"})
     EXPECT_THAT(status, HasFieldViolation(field));
+}
+
+TEST(Policy, MayBeSoLargeAndNoLarger) {
+  std::string text = "bindings: [{role: viewer, principals: [local], everywhere: true}]\n";
+  text.resize(1 << 20, ' ');
+  EXPECT_THAT(Policy::Parse(text).status(), IsOk());
+  EXPECT_THAT(Policy::Parse(text + " ").status().message(), HasSubstr("is larger than"));
+  std::string bindings = "bindings:\n";
+  for (int i = 0; i <= 10'000; ++i) bindings += "- 1\n";
+  EXPECT_THAT(Policy::Parse(bindings).status().message(), HasSubstr("a list of 1 to 10000"));
+}
+
+TEST(Policy, TellsOnlySoManyFaults) {
+  std::string bindings = "bindings:\n";
+  for (int i = 0; i < 30; ++i) bindings += "- x\n";
+  const auto detail = error::DetailOf(Policy::Parse(bindings).status());
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->fields.size(), 20u);
 }
 
 }  // namespace

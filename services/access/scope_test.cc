@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+#include <string>
+
 namespace muster::access {
 namespace {
 
@@ -95,6 +99,16 @@ TEST(Scope, KnowsWhenItIsOneOrganizations) {
   EXPECT_EQ(Scope::Everywhere().OnlyOrganization(), "");
 }
 
+// Else what it does elsewhere would count for that organization.
+TEST(Scope, IsNotOneOrganizationsWhereItReachesFurther) {
+  Scope with_zone, everywhere = Scope::Everywhere();
+  with_zone.AddZone("US-EAST-04A");
+  for (Scope* scope : {&with_zone, &everywhere}) {
+    scope->AddOrganization("acme");
+    EXPECT_EQ(scope->OnlyOrganization(), "") << scope->ToString();
+  }
+}
+
 TEST(Scope, EqualOnesAloneShareAView) {
   Scope acme;
   acme.AddOrganization("acme");
@@ -107,6 +121,18 @@ TEST(Scope, EqualOnesAloneShareAView) {
   EXPECT_NE(ViewOf(&acme), ViewOf(&both));
   EXPECT_NE(ViewOf(nullptr), ViewOf(&both));
   EXPECT_NE(ViewOf(nullptr), "");
+  std::set<std::string> views = {ViewOf(nullptr)};
+  const auto add = [&](const std::function<void(Scope&)>& widen) {
+    Scope scope = acme;
+    widen(scope);
+    EXPECT_TRUE(views.insert(ViewOf(&scope)).second) << scope.ToString();
+  };
+  add([](Scope&) {});
+  add([](Scope& scope) { scope.AddCluster("organizations/beta/clusters/c1"); });
+  add([](Scope& scope) { scope.AddCluster("organizations/beta/clusters/c2"); });
+  add([](Scope& scope) { scope.AddZone("US-EAST-04A"); });
+  add([](Scope& scope) { scope.AddZone("US-WEST-01A"); });
+  add([](Scope& scope) { scope.Add(Scope::Everywhere()); });
 }
 
 TEST(Scope, TwoAreWhatEitherCovers) {
@@ -123,6 +149,8 @@ TEST(Scope, TwoAreWhatEitherCovers) {
   scope.Add(Scope::Everywhere());
   EXPECT_TRUE(scope.Covers("anything"));
   EXPECT_EQ(scope.ToString(), "everywhere");
+  scope.Add(other);
+  EXPECT_TRUE(scope.Covers("anything")) << "nor is it less by what it covers already";
 }
 
 }  // namespace
