@@ -58,6 +58,8 @@ TEST(Brake, TheOrderNamesWhatIsHeld) {
             "musterctl allow removals organizations/beta/clusters/train --node-pools=2 --nodes=40");
   EXPECT_EQ(ReleasingCommand(cluster, {0, 40}),
             "musterctl allow removals organizations/beta/clusters/train --nodes=40");
+  EXPECT_EQ(ReleasingCommand(cluster, {2, 0}),
+            "musterctl allow removals organizations/beta/clusters/train --node-pools=2");
 }
 
 }  // namespace

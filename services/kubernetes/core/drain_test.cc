@@ -249,5 +249,16 @@ TEST(EvictionBody, HoldsForThisPodOnly) {
   EXPECT_EQ(EvictionBody({EvictionMode::kInTime, &pod, 297}), options);
 }
 
+// "all others through the Eviction API, so that disruption budgets hold": only the end of a Node
+// that is preempted is beyond them.
+TEST(PlanDrain, ADrainOfNoPreemptionKeepsToBudgets) {
+  lifecycle::v1::Node node = Preempted(120);
+  node.clear_preempt_time();
+  EXPECT_THAT(Evictions(node, EveryKind()),
+              ElementsAre(Pair("interruptable", EvictionMode::kAtOnce),
+                          Pair("graceful", EvictionMode::kGraceful),
+                          Pair("guarded", EvictionMode::kEvict)));
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

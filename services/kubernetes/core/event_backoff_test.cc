@@ -100,5 +100,15 @@ TEST(EventBackoff, ForgetsWhatIsDropped) {
   EXPECT_EQ(backoff.retry_time(), later + EventBackoff::kFirstRetry);
 }
 
+TEST(EventBackoff, OneThatIsDroppedEndsNoOthersPause) {
+  EventBackoff backoff;
+  backoff.Refused("e1", kSomeDay);
+  backoff.Refused("e2", kSomeDay);
+  const absl::Duration retry = backoff.retry_time();
+  backoff.Dropped("e1");
+  EXPECT_EQ(backoff.retry_time(), retry);
+  EXPECT_FALSE(backoff.RetryIsDue(kSomeDay));
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

@@ -149,6 +149,7 @@ TEST(EventCount, ReadsASeries) {
   EXPECT_EQ(EventCount({{"series", nullptr}}), 1);
   EXPECT_EQ(EventCount({{"series", {{"count", 4}}}}), 4);
   EXPECT_EQ(EventCount({{"series", {{"count", "4"}}}}), 1);
+  EXPECT_EQ(EventCount({{"series", {{"lastObservedTime", "2025-05-30T17:36:00.000001Z"}}}}), 1);
 }
 
 TEST(EventLastTime, IsThatOfTheSeriesOrOfTheOnly) {

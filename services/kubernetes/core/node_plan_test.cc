@@ -425,5 +425,26 @@ TEST(OrphanName, NeedsALabelThatIsOurs) {
   EXPECT_EQ(OrphanName(object, "g8fd930"), "nodePools/a/nodes/g8fd930");
 }
 
+// "an unhealthy Node is cordoned and waits until it is idle": in triage as in production.
+TEST(PlanCordon, IsToldOfEveryNodeThatStays) {
+  for (const Node::State state :
+       {Node::STATE_PRODUCTION, Node::STATE_TRIAGE, Node::STATE_CORDONED}) {
+    Node node = MakeNode(state);
+    node.mutable_desired()->set_cordoned(true);
+    NodeObject object = Joined(true);
+    object.unschedulable = object.owns_unschedulable = true;
+    EXPECT_THAT(Observations(Plan(node, &object)), ElementsAre(kCordoned)) << state;
+  }
+}
+
+// Before it is ready, too, and not once nothing more comes of it.
+TEST(PlanMarks, AreToldOfANodeThatIsThereToStay) {
+  NodeObject object = Joined(false);
+  object.foreign_unschedulable = true;
+  EXPECT_THAT(Observations(Plan(MakeNode(Node::STATE_REGISTERED), &object)),
+              ElementsAre(NodeReport::OBSERVATION_UNSCHEDULABLE));
+  EXPECT_THAT(Plan(MakeNode(Node::STATE_PREPARED_FOR_TERMINATE), &object).reports, IsEmpty());
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -168,6 +169,63 @@ TEST(NodePlan, ANodeSaysItselfThatItIsToGo) {
   EXPECT_FALSE(IsToldToGo(ReadNode(json)));
   json["status"]["conditions"].back()["status"] = "True";
   EXPECT_TRUE(IsToldToGo(ReadNode(json)));
+}
+
+// Of all that is said of a Node, nothing else ends it.
+TEST(NodePlan, NoOtherConditionTellsANodeToGo) {
+  Json json = MakeNodeJson(true);
+  json["status"]["conditions"].push_back({{"type", "CWActive"}, {"status", "True"}});
+  json["status"]["conditions"].push_back({{"type", "CWRegistered"}, {"status", "True"}});
+  EXPECT_FALSE(IsToldToGo(ReadNode(json)));
+}
+
+TEST(Turned, IsToldByTheConditionActiveAlone) {
+  const Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject object = Running("");
+  object.conditions = Json::array({Json{{"type", "CWNodeRemoval"}, {"status", "False"}}});
+  EXPECT_EQ(PlanWithoutPods(node, object).turned, "Node is idle.");
+}
+
+// Who has said nothing of its health is not unhealthy: its kubelet is yet to speak.
+TEST(PlanHealth, WaitsForTheFirstWord) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject object = Running("");
+  object.ready = std::nullopt;
+  EXPECT_THAT(PlanWithoutPods(node, object).reports, IsEmpty());
+  node.mutable_observed()->set_unhealthy(true);
+  node.mutable_observed()->set_health_message("kubelet: gone");
+  EXPECT_THAT(PlanWithoutPods(node, object).reports, IsEmpty());
+}
+
+TEST(MetadataState, IsPendingWhilePartOfItIsMissing) {
+  const Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject whole = Running("");
+  const auto take = [&](const StringMap& from, StringMap& to, std::set<std::string>& own) {
+    for (const auto& [key, value] : from) {
+      to[key] = value;
+      own.insert(key);
+    }
+  };
+  const auto& desired = node.desired();
+  take({desired.labels().begin(), desired.labels().end()}, whole.labels, whole.own_labels);
+  StringMap annotations(desired.annotations().begin(), desired.annotations().end());
+  annotations[kLifeAnnotation] = LifeMark(node);
+  take(annotations, whole.annotations, whole.own_annotations);
+  whole.annotations[kTaintsAnnotation] = "is_gpu:PreferNoSchedule";
+  whole.taints.push_back({"is_gpu", "true", "PreferNoSchedule"});
+  ASSERT_EQ(MetadataStateOf(node, &whole), MetadataState::kSynced);
+  NodeObject part = whole;
+  part.labels["node.coreweave.cloud/state"] = "zap";
+  EXPECT_EQ(MetadataStateOf(node, &part), MetadataState::kPending) << "a label of another value";
+  part = whole;
+  part.own_labels = {"compute.coreweave.com/node-pool", "team.example/other"};
+  EXPECT_EQ(MetadataStateOf(node, &part), MetadataState::kPending) << "a label that another owns";
+  part = whole;
+  part.labels.erase("node.coreweave.cloud/state");
+  EXPECT_EQ(MetadataStateOf(node, &part), MetadataState::kPending) << "a label that is gone";
+  part = whole;
+  part.taints.clear();
+  EXPECT_EQ(MetadataStateOf(node, &part), MetadataState::kPending) << "a taint";
 }
 
 }  // namespace

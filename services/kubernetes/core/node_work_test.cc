@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "services/kubernetes/core/testing/node_plan.h"
 #include "services/kubernetes/core/testing/objects.h"
 #include "services/kubernetes/core/testing/simulated_node.h"
@@ -103,6 +104,22 @@ TEST(PlanWork, ANameIsAtMostWhatAReportMayCarry) {
   EXPECT_THAT(Plan(node, &object, pods).reports, IsEmpty()) << "it was told";
 }
 
+// Of as many, and of the ten that are named.
+TEST(PlanWork, IsToldAnewWhenOtherPodsRunOrMoreThanAreNamed) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  const NodeObject object = Joined(true);
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_active_pod_count(1);
+  node.mutable_observed()->add_active_pods("team/another");
+  EXPECT_THAT(Observations(Plan(node, &object, Work(1))), ElementsAre(kActive)) << "another";
+  node.mutable_observed()->clear_active_pods();
+  for (int i = 1; i <= 10; ++i)
+    node.mutable_observed()->add_active_pods(absl::StrCat("team/p", 100 + i));
+  node.mutable_observed()->set_active_pod_count(11);
+  EXPECT_THAT(Plan(node, &object, Work(11)).reports, IsEmpty());
+  EXPECT_THAT(Observations(Plan(node, &object, Work(12))), ElementsAre(kActive)) << "one more";
+}
+
 TEST(PlanWork, DaemonsAndWhatHasFinishedAreNone) {
   Node node = MakeNode(Node::STATE_PRODUCTION);
   const NodeObject object = Joined(true);
@@ -123,6 +140,7 @@ TEST(PlanWork, ChangesOfWorkAreToldWithAPauseAndFallingIdleAtOnce) {
   const NodePlan early = Plan(node, &object, Work(2), "", absl::Seconds(5));
   EXPECT_THAT(early.reports, IsEmpty());
   EXPECT_EQ(early.look_again, absl::Seconds(10));
+  EXPECT_TRUE(early.tells_work_later);
   EXPECT_THAT(Observations(Plan(node, &object, Work(2), "", kWorkInterval)), ElementsAre(kActive));
   EXPECT_THAT(Observations(Plan(node, &object, {}, "", absl::ZeroDuration())), ElementsAre(kIdle));
   node.mutable_observed()->set_active(false);
@@ -240,6 +258,46 @@ TEST(PlanDrain, EndsWhenNothingIsLeftAndNothingCanCome) {
   leaving[0].deleting = true;
   EXPECT_THAT(Observations(Plan(node, &object, leaving)), ElementsAre(kActive))
       << "until it is gone";
+}
+
+// What came with its cordon while it is still seen active: its end has to be looked up as well.
+TEST(PlanAbsence, ACordonThatSaysNoWorkIsLookedUpAnewWhateverWasSeen) {
+  Node node = MakeNode(Node::STATE_CORDONED);
+  NodeObject object = Joined(true);
+  object.unschedulable = object.owns_unschedulable = true;
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_active_pod_count(1);
+  node.mutable_observed()->add_active_pods("team/p101");
+  const NodePlan idle = Plan(node, &object);
+  ASSERT_THAT(Observations(idle), ElementsAre(kIdle, NodeReport::OBSERVATION_CORDONED));
+  EXPECT_TRUE(SaysNoWork(node, &object, idle));
+  const NodePlan busy = Plan(node, &object, Work(1));
+  ASSERT_THAT(Observations(busy), ElementsAre(NodeReport::OBSERVATION_CORDONED));
+  EXPECT_FALSE(SaysNoWork(node, &object, busy)) << "its work is known, and nothing says otherwise";
+}
+
+// "of an absent Node all reports, else those that say that no work is left"
+TEST(TakeBackUnconfirmed, LeavesWhatIsSeenOfANodeThatIsThere) {
+  NodePlan plan;
+  for (const auto observation :
+       {kDrained, kIdle, NodeReport::OBSERVATION_CORDONED, kUnhealthy, kActive})
+    plan.reports.emplace_back().set_observation(observation);
+  NodePlan absent = plan;
+  const NodeObject object = Joined(true);
+  TakeBackUnconfirmed(&object, plan);
+  EXPECT_THAT(Observations(plan), ElementsAre(kUnhealthy, kActive));
+  TakeBackUnconfirmed(nullptr, absent);
+  EXPECT_THAT(absent.reports, IsEmpty());
+}
+
+// "cordon, then evict": what is told to be drained is drained only in that state.
+TEST(PlanDrain, EndsInItsOwnStateAlone) {
+  Node node = MakeNode(Node::STATE_CORDONED);
+  node.mutable_desired()->set_drain(true);
+  node.mutable_observed()->mutable_cordon_time()->set_seconds(1);
+  NodeObject object = Joined(true);
+  object.unschedulable = object.owns_unschedulable = true;
+  EXPECT_THAT(Plan(node, &object).reports, IsEmpty());
 }
 
 }  // namespace

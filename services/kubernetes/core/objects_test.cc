@@ -239,5 +239,43 @@ TEST(OptionsToDelete, HoldForTheObjectOfThatUidOnly) {
                                            {"preconditions", {{"uid", "7a5e"}}}}));
 }
 
+// What others apply or update is not taken away by what we leave out.
+TEST(ReadNode, OwnsNothingThatAnotherManagerApplies) {
+  Json json = FullNode();
+  json["metadata"]["managedFields"].push_back(
+      {{"manager", "team-tool"},
+       {"operation", "Apply"},
+       {"fieldsV1", {{"f:metadata", {{"f:labels", {{"f:team.example/tier", Json::object()}}}}}}}});
+  const NodeObject node = ReadNode(json);
+  EXPECT_THAT(node.own_labels, ElementsAre("compute.coreweave.com/node-pool"));
+  EXPECT_THAT(node.own_annotations, ElementsAre("team.example/note"));
+  EXPECT_TRUE(node.owns_unschedulable);
+}
+
+TEST(ReadNode, TakesTheBootAndOurFieldsWithoutTheirOwnMark) {
+  Json json = FullNode();
+  json["status"]["nodeInfo"] = {{"bootID", "b-1"}};
+  json["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]["f:labels"]["."] = Json::object();
+  EXPECT_EQ(ReadNode(json).boot_id, "b-1");
+  EXPECT_THAT(ReadNode(json).own_labels, ElementsAre("compute.coreweave.com/node-pool"));
+}
+
+TEST(ReadNodePool, TakesItsVersionAndWhatIsGrantable) {
+  const Json json = {
+      {"metadata",
+       {{"name", "a"}, {"resourceVersion", "5"}, {"annotations", {{kGrantable, "7"}}}}}};
+  EXPECT_EQ(ReadNodePool(json).resource_version, "5");
+  EXPECT_EQ(ReadNodePool(json).grantable, "7");
+}
+
+TEST(ReadPod, TakesItsVersionAndThatItIsLeaving) {
+  Json json = MakePodJson("p");
+  EXPECT_EQ(ReadPod(json).resource_version, "7");
+  EXPECT_FALSE(ReadPod(json).deleting);
+  json["metadata"]["deletionTimestamp"] = "2025-05-30T17:36:00Z";
+  EXPECT_TRUE(ReadPod(json).deleting);
+  EXPECT_EQ(ReadPod(json).deletion_time, Then());
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

@@ -200,6 +200,7 @@ TEST(NextOrder, OneThatWaitsForItsTurnIsCarriedOut) {
   AddOrder(configuration, ConfigurationOrder::KIND_PROMOTE, "np-c",
            ConfigurationOrder::OUTCOME_WAITING);
   EXPECT_EQ(Promote("np-c", configuration).kind, Kind::kRemove);
+  EXPECT_EQ(Promote("np-d", configuration).kind, Kind::kPromote) << "not another than that";
 }
 
 TEST(NextOrder, OneThatWasRefusedOrReplacedIsAskedForAgain) {
@@ -209,6 +210,8 @@ TEST(NextOrder, OneThatWasRefusedOrReplacedIsAskedForAgain) {
     PoolConfiguration configuration = MakeConfiguration();
     AddOrder(configuration, ConfigurationOrder::KIND_PROMOTE, "np-c", outcome);
     EXPECT_EQ(Promote("np-c", configuration).kind, Kind::kPromote);
+    configuration.set_active("np-c");
+    EXPECT_EQ(Promote("np-c", configuration).kind, Kind::kPromote) << "not by that order";
   }
 }
 

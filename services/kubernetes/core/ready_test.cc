@@ -141,6 +141,28 @@ TEST_F(ReadyTest, MetadataThatIsRefusedSomebodyHasToMend) {
 TEST_F(ReadyTest, OneThatIsBeingDeletedIsNot) {
   object_.deleting = true;
   EXPECT_EQ(Ready(), "False/PendingDelete Reconciling");
+  object_.deleting = false;
+  *pool_.mutable_delete_time() = Stamp(kThen);
+  EXPECT_EQ(Ready(), "False/PendingDelete Reconciling") << "by a deletion through Muster's own API";
+}
+
+// In the names of the first edition none of what it goes by is there.
+TEST_F(ReadyTest, GoesByTodaysConditionsWhateverTheirNames) {
+  object_.generation = 2;
+  pool_.set_generation(2);
+  pool_.set_object_generation(2);
+  for (const Edition edition : {Edition::kFirst, Edition::kBoth}) {
+    facts_.edition = edition;
+    EXPECT_EQ(Ready(), "False/Reconciling Reconciling");
+  }
+}
+
+// "`observedGeneration` is always set": of what was refused, not of what came since.
+TEST_F(ReadyTest, ARefusalIsOfTheGenerationThatWasRefused) {
+  object_.generation = 3;
+  facts_.refusal = Refusal{2, "no"};
+  EXPECT_EQ(Show()["observedGeneration"], 2);
+  EXPECT_EQ(Find(Show(), "Ready")["observedGeneration"], 2);
 }
 
 TEST_F(ReadyTest, WhatIsNotKnownYetIsUnknown) {

@@ -294,5 +294,51 @@ TEST(StatusMatches, IsAFixpointOfEveryStep) {
   }
 }
 
+// "UnderTarget": most pools that grow break no policy.
+TEST(FirstEdition, APoolThatGrowsViolatesNoPolicy) {
+  v1::NodePool pool = HealthyPool();
+  ConditionOf(pool, "AtTarget") = MakeCondition("AtTarget", "False", "UnderTarget", "0 of 1.");
+  const Json status = Desired(MakeObject(1), &pool, Edition::kFirst);
+  EXPECT_EQ(SaidOf(status, "Accepted").reason, "Accepted");
+  EXPECT_NE(SaidOf(status, "Allocated").reason, "PolicyViolation");
+  EXPECT_EQ(SaidOf(status, "Allocated").message, "0 of 1.");
+}
+
+TEST(FirstEdition, MetadataOfAPoolThatHasItsNodesIsSynced) {
+  v1::NodePool pool = HealthyPool();
+  pool.mutable_spec()->set_target_nodes(2);
+  const auto said = [&](const Synced& synced) {
+    return SaidOf(Desired(MakeObject(1), &pool, Edition::kFirst, {}, synced), "MetadataSynced");
+  };
+  EXPECT_EQ(said({.nodes = 1}).reason, "Synced");
+  EXPECT_EQ(said({.nodes = 1, .pending = 1}).message, "Metadata of 1 of 1 Node is not synced yet.");
+}
+
+// "`lastTransitionTime` moves only when `status` changes": by the name that the object has.
+TEST(FirstEdition, TheTimeOfAnOldNameStaysWhatTheObjectSays) {
+  v1::NodePool pool = HealthyPool();
+  Json status = Desired(MakeObject(1), &pool, Edition::kFirst);
+  for (Json& condition : status["conditions"]) {
+    if (condition["type"] == "Allocated") condition["lastTransitionTime"] = kLater;
+  }
+  const Json again = Desired(MakeObject(1, status), &pool, Edition::kFirst);
+  EXPECT_EQ(Find(again, "Allocated")["lastTransitionTime"], kLater);
+}
+
+// Only the one that says the refusal gives way to it.
+TEST(Refusal, LeavesWhatMusterSaysOfAllElse) {
+  const v1::NodePool pool = HealthyPool();
+  const Json status = Desired(MakeObject(1), &pool, Edition::kCurrent, Refusal{1, "no"});
+  EXPECT_THAT(Types(status), ElementsAre("Validated", "Capacity", "Quota", "AtTarget",
+                                         "NodeReconfigurationRequired"));
+  EXPECT_EQ(Find(status, "Validated")["message"], "no");
+}
+
+TEST(Status, AConfigurationWithoutATimeHasNone) {
+  v1::NodePool pool = HealthyPool();
+  pool.mutable_status()->mutable_pending_node_configuration()->set_node_profile("np-1");
+  EXPECT_FALSE(Desired(MakeObject(1), &pool)["pendingNodeConfiguration"].contains("createdAt"));
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

@@ -146,6 +146,9 @@ TEST(Status, MetadataThatIsRefusedIsToldBesideWhatElseIsAmiss) {
   const Json under = Find(*DesiredStatus(facts, Now()), "AtTarget");
   EXPECT_EQ(under["reason"], "UnderTarget");
   EXPECT_EQ(under["status"], "False");
+  EXPECT_EQ(Find(*DesiredStatus(facts, Now()), "Validated")["message"],
+            "NodePool configuration is valid.")
+      << "it is told once";
   EXPECT_EQ(under["message"],
             "1 of 2 Nodes. The API server refuses the metadata of 1 Node: g1: No.");
   *pool.mutable_status()->mutable_conditions(3) =
