@@ -241,5 +241,46 @@ TEST(LifeMark, GrowsWithTime) {
   EXPECT_LT(mark, LifeMark(node));
 }
 
+TEST(TaintsPatch, AddsToWhatIsThereAlready) {
+  NodePair pair;
+  lifecycle::v1::Taint& more = *pair.node.mutable_desired()->add_taints();
+  more.set_key("node.coreweave.cloud/reserved");
+  more.set_effect("NoExecute");
+  pair.Converge();
+  EXPECT_TRUE(pair.settled());
+  ASSERT_EQ(pair.live.Read().taints.size(), 2u);
+  EXPECT_EQ(pair.live.Read().taints[0].key, "is_gpu");
+  EXPECT_EQ(pair.live.Read().taints[1].key, "node.coreweave.cloud/reserved");
+}
+
+// Else it would stay when it is not wanted any more.
+TEST(TaintsPatch, OneThatWasThereIsRememberedAsOurs) {
+  NodePair pair;
+  NodeObject object = pair.live.Read();
+  object.annotations.erase(kTaintsAnnotation);
+  const auto patch = TaintsPatch(pair.node, object);
+  ASSERT_TRUE(patch.has_value());
+  EXPECT_EQ((*patch)["metadata"]["annotations"][kTaintsAnnotation], "is_gpu:PreferNoSchedule");
+}
+
+// By force, an apply takes what it names from whoever has it.
+TEST(CordonPatch, NamesNothingThatIsNotOurs) {
+  NodePair pair;
+  pair.node.mutable_desired()->set_cordoned(true);
+  const Json patch = *CordonPatch(pair.node, pair.live.Read());
+  EXPECT_TRUE(patch["metadata"]["labels"].contains(kPoolLabel));
+  EXPECT_FALSE(patch["metadata"]["labels"].contains("kubernetes.io/os"));
+  EXPECT_FALSE(patch["metadata"]["annotations"].contains(
+      "volumes.kubernetes.io/controller-managed-attach-detach"));
+}
+
+TEST(ConditionsPatch, PutsBackAPartThatIsMissing) {
+  NodePair pair;
+  NodeObject object = pair.live.Read();
+  ASSERT_FALSE(ConditionsPatch(pair.node, object));
+  object.conditions[1].erase("message");
+  EXPECT_TRUE(ConditionsPatch(pair.node, object));
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

@@ -300,5 +300,22 @@ TEST(PlanDrain, EndsInItsOwnStateAlone) {
   EXPECT_THAT(Plan(node, &object).reports, IsEmpty());
 }
 
+// "After its work, which is known to Muster then": its end would be told of a Node that is busy.
+TEST(PlanAbsence, ACordonIsToldOnceMusterKnowsOfTheWorkThatIsLeft) {
+  Node node = MakeNode(Node::STATE_CORDONED);
+  node.mutable_observed()->set_unhealthy(true);
+  EXPECT_THAT(Observations(Plan(node, nullptr)), ElementsAre(NodeReport::OBSERVATION_CORDONED));
+  EXPECT_THAT(Plan(node, nullptr, Work(1)).reports, IsEmpty()) << "it takes the Node for idle";
+  node.mutable_observed()->set_active(true);
+  EXPECT_THAT(Observations(Plan(node, nullptr, Work(1))),
+              ElementsAre(NodeReport::OBSERVATION_CORDONED));
+}
+
+// What is left on a Node that was given up holds none of them up.
+TEST(PlanWork, TaintsArePutWhereNoWorkIsToldOfAnyMore) {
+  const NodeObject object = Joined(true);
+  EXPECT_TRUE(Plan(MakeNode(Node::STATE_PREPARED_FOR_TERMINATE), &object, Work(1)).taints);
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

@@ -165,6 +165,10 @@ TEST(NextOrder, BothAreAConflict) {
   for (const Json& operation : RemoveAnnotation(kRollbackAnnotation, "previous"))
     both.push_back(operation);
   EXPECT_EQ(RemovalOf(step, object), both);
+  EXPECT_EQ(
+      RemovalOf({.kind = Kind::kPromote, .annotation = kPromoteAnnotation, .value = "pending"},
+                object),
+      RemoveAnnotation(kPromoteAnnotation, "pending"));
 }
 
 // The process may end between any two steps: each is taken again from what is there then.

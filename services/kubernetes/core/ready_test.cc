@@ -138,6 +138,16 @@ TEST_F(ReadyTest, MetadataThatIsRefusedSomebodyHasToMend) {
   EXPECT_EQ(Ready(), "False/Over Stalled") << "what the pool stalls by is told first";
 }
 
+// Nor is it by one condition alone.
+TEST_F(ReadyTest, IsOfTheOldestConditionWhicheverIsMissing) {
+  pool_.mutable_status()->mutable_conditions()->erase(
+      pool_.mutable_status()->mutable_conditions()->begin());
+  object_.generation = 2;
+  pool_.set_generation(2);
+  pool_.set_object_generation(2);
+  EXPECT_EQ(Ready(), "False/Reconciling Reconciling");
+}
+
 TEST_F(ReadyTest, OneThatIsBeingDeletedIsNot) {
   object_.deleting = true;
   EXPECT_EQ(Ready(), "False/PendingDelete Reconciling");
