@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/configuration/core/strategy.h"
+#include "services/configuration/core/testing/world.h"
 
 namespace muster::configuration {
 namespace {
@@ -74,6 +75,24 @@ TEST(BreakerTest, WhatWaitsIsDroppedAndItsOrderHasFailed) {
                                                                   : OrderOutcome::kRollbackFailed);
     EXPECT_NE(pool.orders[0].message, "");
   }
+}
+
+// "Three boot failures in a row on different machines (flag) disable a revision"
+TEST(BreakerTest, BootFailuresDisableWhatIsActiveUntilItIsEnabled) {
+  World world = Basics();
+  SyncPool sync = {.pool_uid = "p", .generation = 1, .spec = {.gpu = true}};
+  sync.pool = "organizations/acme/clusters/c1/nodePools/a";
+  const std::string active = world.Run(sync)->active();
+  sync.generation = 2;
+  sync.pool = "";
+  sync.boot_failures = BootFailures{.node_profile = active, .machines = {"g1", "g2", "g3"}};
+  EXPECT_TRUE(IsDisabled(*world.Run(sync), active));
+  EXPECT_EQ(world.Pool("p")->pool, "organizations/acme/clusters/c1/nodePools/a") << "it stays";
+  EXPECT_FALSE(IsDisabled(*world.Run(EnableRevision{"p", active}), active));
+  EXPECT_EQ(world.Run(EnableRevision{"p", "np-0123456789ab"}).status().code(),
+            absl::StatusCode::kNotFound);
+  sync.generation = 3;
+  EXPECT_FALSE(IsDisabled(*world.Run(sync), active)) << "those were before it was enabled";
 }
 
 }  // namespace

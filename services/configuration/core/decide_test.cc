@@ -56,6 +56,18 @@ TEST(DeleteReleaseTest, OnlyOneThatIsWithdrawnIsForgotten) {
   EXPECT_FALSE(world.Run(release)->withdraw_time.has_value()) << "it is as new";
 }
 
+// Like publishing: what is withdrawn already was withdrawn then.
+TEST(WithdrawReleaseTest, TwiceIsOnce) {
+  World world;
+  const WithdrawRelease order{Channel::kStable, Component::kGpuDriver, "570.1"};
+  ASSERT_TRUE(world.Run(PublishRelease{order.channel, order.component, order.version}).ok());
+  const Release first = *world.Run(order);
+  EXPECT_EQ(first.withdraw_time, world.now);
+  world.now += absl::Hours(1);
+  EXPECT_EQ(*world.Run(order), first);
+  EXPECT_EQ(world.written, 0u);
+}
+
 TEST(SyncPoolTest, FirstAnswer) {
   World world = Basics();
   const PoolConfiguration pool = *world.Run(SyncAt(1));

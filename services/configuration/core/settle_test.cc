@@ -166,5 +166,21 @@ TEST(SettleTest, APoolThatIsGoneIsLeftOut) {
   EXPECT_EQ(world.written, 0u);
 }
 
+// Neither it nor one that is settled ends the batch.
+TEST(SettleTest, CountsThoseOfABatchThatChange) {
+  World world = Basics();
+  const Spec follows = {.gpu = true, .strategy = Strategy::kAlways};
+  for (const char* uid : {"a", "b"})
+    ASSERT_TRUE(world.Run(SyncPool{.pool_uid = uid, .generation = 1, .spec = follows}).ok());
+  ASSERT_TRUE(world.Run(SyncPool{.pool_uid = "other", .generation = 1}).ok());
+  (void)world.Run(PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"});
+  const SettlePools batch{{"poolConfigurations/gone", "poolConfigurations/other",
+                           "poolConfigurations/a", "poolConfigurations/b"}};
+  EXPECT_EQ(world.Run(batch), 2u);
+  for (const char* uid : {"a", "b"})
+    EXPECT_EQ(world.Profile(world.Pool(uid)->active())->gpu_driver, "580.1") << uid;
+  EXPECT_EQ(world.Run(batch), 0u);
+}
+
 }  // namespace
 }  // namespace muster::configuration
