@@ -49,6 +49,16 @@ TEST(ListOrder, OrdersByOneFieldAfterTheOther) {
   EXPECT_THAT(Ordered("last_time asc", events), ElementsAre("d", "c", "b", "a"));
 }
 
+TEST(ListOrder, WhatIsNotSoComesBeforeWhatIs) {
+  const auto key = [](const char* by, bool cordoned) {
+    lifecycle::v1::Node node;
+    node.mutable_desired()->set_cordoned(cordoned);
+    return ListOrder::Parse(by, *lifecycle::v1::Node::descriptor())->KeyOf(node, "n");
+  };
+  EXPECT_LT(key("desired.cordoned", false), key("desired.cordoned", true));
+  EXPECT_GT(key("desired.cordoned desc", false), key("desired.cordoned desc", true));
+}
+
 TEST(ListOrder, TimesOfAllCenturiesAreInOrder) {
   constexpr int64_t kYear = 31'556'952;
   const std::vector<lifecycle::v1::Event> events = {
