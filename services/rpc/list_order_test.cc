@@ -59,6 +59,14 @@ TEST(ListOrder, WhatIsNotSoComesBeforeWhatIs) {
   EXPECT_GT(key("desired.cordoned desc", false), key("desired.cordoned desc", true));
 }
 
+// Else a page that ends between equal ones would leave the rest of them out.
+TEST(ListOrder, EqualOnesAreToldApartByTheirName) {
+  const auto order = ListOrder::Parse("count desc", *lifecycle::v1::Event::descriptor());
+  ASSERT_TRUE(order.ok());
+  EXPECT_LT(order->KeyOf(Event("x", "", 2, 0), "a"), order->KeyOf(Event("x", "", 2, 0), "b"));
+  EXPECT_GT(order->KeyOf(Event("x", "", 1, 0), "a"), order->KeyOf(Event("x", "", 2, 0), "b"));
+}
+
 TEST(ListOrder, TimesOfAllCenturiesAreInOrder) {
   constexpr int64_t kYear = 31'556'952;
   const std::vector<lifecycle::v1::Event> events = {
