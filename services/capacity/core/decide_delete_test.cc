@@ -3,6 +3,7 @@
 #include "services/capacity/core/audit.h"
 #include "services/capacity/core/testing/world.h"
 #include "services/common/error.h"
+#include "services/common/testing/absent_rows.h"
 
 namespace muster::capacity {
 namespace {
@@ -78,19 +79,8 @@ TEST_F(DecideDeleteTest, ATypeGoesOnceNoZoneOffersIt) {
   EXPECT_EQ(ReasonOf(world_.Do(DeleteInstanceType{World::kType})), "NOT_FOUND");
 }
 
-// As a journal may say after its history was replaced in place.
 TEST(State, WhatIsDeletedAndNeverWasChangesNothing) {
-  State state;
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const ZoneRow>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const InstanceTypeRow>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const MachineRow>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const ClaimRow>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const ArrivalsRow>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const ReleasedPool>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const KeptRequest>()}, 1);
-  int64_t rows = 0;
-  state.ForEach([&](const auto&) { ++rows; });
-  EXPECT_EQ(rows, 0);
+  EXPECT_EQ(RowsAfterAbsentOnesGo<State>(), 0);
 }
 
 }  // namespace

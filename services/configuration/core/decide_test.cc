@@ -7,6 +7,7 @@
 
 #include "services/common/error.h"
 #include "services/common/generation.h"
+#include "services/common/testing/absent_rows.h"
 #include "services/configuration/core/profile.h"
 #include "services/configuration/core/testing/world.h"
 
@@ -396,17 +397,8 @@ TEST(SyncPoolsTest, EachOnItsOwn) {
   EXPECT_EQ(world.Pool("b")->generation, 5);
 }
 
-// As a journal may say after its history was replaced in place.
 TEST(State, WhatIsDeletedAndNeverWasChangesNothing) {
-  State state;
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const Release>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const NodeProfile>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const PoolConfiguration>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const ReleasedPool>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const KeptRequest>()}, 1);
-  int64_t rows = 0;
-  state.ForEach([&](const auto&) { ++rows; });
-  EXPECT_EQ(rows, 0);
+  EXPECT_EQ(RowsAfterAbsentOnesGo<State>(), 0);
 }
 
 }  // namespace

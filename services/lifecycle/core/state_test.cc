@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/testing/absent_rows.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/testing/simulation.h"
 
@@ -165,18 +166,8 @@ TEST(State, IndexesFollowAndGoBack) {
   EXPECT_EQ(state.VersionOf(kSimPool), 0);
 }
 
-// As a journal may say after its history was replaced in place.
 TEST(State, WhatIsDeletedAndNeverWasChangesNothing) {
-  State state;
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const Cluster>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const Pool>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const Node>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const Event>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const Lease>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const KeptRequest>()}, 1);
-  int64_t rows = 0;
-  state.ForEach([&](const auto&) { ++rows; });
-  EXPECT_EQ(rows, 0);
+  EXPECT_EQ(RowsAfterAbsentOnesGo<State>(), 0);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "services/common/testing/absent_rows.h"
 #include "services/quota/core/audit.h"
 #include "services/quota/core/testing/key.h"
 #include "tests/testing/status_matchers.h"
@@ -366,16 +367,8 @@ TEST_F(DecideTest, ADeletedQuotaLeavesItsHoldings) {
   EXPECT_EQ(state_.Held(QuotaName(kKey)), 3);
 }
 
-// As a journal may say after its history was replaced in place.
 TEST(State, WhatIsDeletedAndNeverWasChangesNothing) {
-  State state;
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const Quota>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const Holding>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const ReleasedPool>()}, 1);
-  state.Apply(State::Change{"nosuch", std::shared_ptr<const KeptRequest>()}, 1);
-  int64_t rows = 0;
-  state.ForEach([&](const auto&) { ++rows; });
-  EXPECT_EQ(rows, 0);
+  EXPECT_EQ(RowsAfterAbsentOnesGo<State>(), 0);
 }
 
 }  // namespace
