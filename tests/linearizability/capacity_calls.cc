@@ -133,11 +133,11 @@ void CapacityCaller::SetUp(const std::shared_ptr<grpc::Channel>& channel) {
 
 Call<State> CapacityCaller::Next() {
   if (!look_.empty()) return GetClaim(std::exchange(look_, ""), *other_);
-  const int dice = Pick(0, 99);
-  if (dice < 50) return SyncClaim();
-  if (dice < 65) return BatchSyncClaims();
-  if (dice < 80) return SetMachineState();
-  if (dice < 92) return GetClaim(PickClaim().uid, *stub_);
+  const int percent = Pick(0, 99);
+  if (percent < 50) return SyncClaim();
+  if (percent < 65) return BatchSyncClaims();
+  if (percent < 80) return SetMachineState();
+  if (percent < 92) return GetClaim(PickClaim().uid, *stub_);
   return ListMachines();
 }
 

@@ -37,9 +37,9 @@ class LifecycleWriter {
   void Write() {
     const std::string cluster = ClusterName(Pick(0, 2), Pick(0, 1));
     const std::string pool = absl::StrCat(cluster, "/nodePools/p", Pick(0, 2));
-    const int dice = Pick(0, 99);
-    if (dice < 50) return Update(cluster);
-    if (dice < 80) return Apply(pool);
+    const int percent = Pick(0, 99);
+    if (percent < 50) return Update(cluster);
+    if (percent < 80) return Apply(pool);
     Delete(pool);
   }
   void Update(const std::string& name) {

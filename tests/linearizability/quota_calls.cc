@@ -79,12 +79,12 @@ Call<State> QuotaCaller::Next() {
   if (look_) return std::exchange(look_, nullptr)();
   const bool moves_limit = client_ < kKeys && updates_ * 8 <= Pick(0, 100);
   const int key = moves_limit ? client_ : Pick(0, kKeys - 1);
-  const int dice = Pick(0, 99);
+  const int percent = Pick(0, 99);
   if (moves_limit) return UpdateQuota(key);
-  if (dice < 60) return SyncHolding(key);
-  if (dice < 75) return BatchSyncHoldings(key);
-  if (dice < 85) return GetHolding(key, PickPool(key).holding, *stub_);
-  if (dice < 95) return GetQuota(key, *stub_);
+  if (percent < 60) return SyncHolding(key);
+  if (percent < 75) return BatchSyncHoldings(key);
+  if (percent < 85) return GetHolding(key, PickPool(key).holding, *stub_);
+  if (percent < 95) return GetQuota(key, *stub_);
   return ListHoldings(key);
 }
 

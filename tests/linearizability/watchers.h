@@ -68,9 +68,9 @@ class WatchClient {
   std::optional<int64_t> Where(bool last) {
     if (lost_) return std::nullopt;
     if (!have_.has_value()) return plan_.from_snapshot ? std::nullopt : std::optional<int64_t>(0);
-    const int dice = last ? 99 : Pick(0, 99);
-    if (dice < 15) return std::nullopt;
-    if (dice < 50) return std::max<int64_t>(0, *have_ - Pick(1, 60));
+    const int percent = last ? 99 : Pick(0, 99);
+    if (percent < 15) return std::nullopt;
+    if (percent < 50) return std::max<int64_t>(0, *have_ - Pick(1, 60));
     return have_;
   }
 

@@ -17,45 +17,45 @@ constexpr int kSteps = 30;
 constexpr int kRacks = 4;
 constexpr int kSlots = 4;  // machines a rack
 
-class Dice {
+class HistoryGenerator {
  public:
-  explicit Dice(uint32_t seed)
+  explicit HistoryGenerator(uint32_t seed)
       : random_(seed),
-        racks_(Roll(3) == 0),
-        spot_(!racks_ && Roll(4) > 0),
-        gangs_(Roll(3) > 0),
-        affinities_(Roll(2) == 0),
-        priorities_(Roll(3) > 0),
-        organizations_(1 + Roll(3)),
-        pools_(Roll(2) == 0 ? 5 : 8),
-        spot_pools_(Roll(1 << pools_)) {}
+        racks_(Uniform(3) == 0),
+        spot_(!racks_ && Uniform(4) > 0),
+        gangs_(Uniform(3) > 0),
+        affinities_(Uniform(2) == 0),
+        priorities_(Uniform(3) > 0),
+        organizations_(1 + Uniform(3)),
+        pools_(Uniform(2) == 0 ? 5 : 8),
+        spot_pools_(Uniform(1 << pools_)) {}
 
-  History Draw() {
+  History Generate() {
     History history;
     history.nodes_per_rack = racks_ ? kSlots : 0;
     history.steps.push_back(Registration());
     for (int i = 0; i < kSteps; ++i) {
       Step step = Next();
       constexpr int kSeconds[] = {0, 0, 1, 10, 50, 130};
-      step.wait = absl::Seconds(kSeconds[Roll(6)]);
-      if (Roll(40) == 0) step.wait = absl::Hours(13);
+      step.wait = absl::Seconds(kSeconds[Uniform(6)]);
+      if (Uniform(40) == 0) step.wait = absl::Hours(13);
       history.steps.push_back(std::move(step));
     }
     return history;
   }
 
  private:
-  int Roll(int sides) { return std::uniform_int_distribution<int>(0, sides - 1)(random_); }
+  int Uniform(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
 
   Step Next() {
-    switch (Roll(16)) {
+    switch (Uniform(16)) {
       case 0:
         return Registration();
       case 1:
       case 2:
         return NextState();
       case 3:
-        return Roll(3) == 0 ? Offer() : Sync();
+        return Uniform(3) == 0 ? Offer() : Sync();
       case 4:
         return {};  // restart
       default:
@@ -65,17 +65,17 @@ class Dice {
 
   Step Registration() {
     Step step{.kind = StepKind::kRegister};
-    const int rack = Roll(kRacks);
-    const int last = racks_ || Roll(2) == 0 ? kRacks : rack + 1;
+    const int rack = Uniform(kRacks);
+    const int last = racks_ || Uniform(2) == 0 ? kRacks : rack + 1;
     for (int r = rack; r < last; ++r) {
-      for (int slot = racks_ ? 0 : Roll(3); slot < kSlots; ++slot) {
+      for (int slot = racks_ ? 0 : Uniform(3); slot < kSlots; ++slot) {
         capacity::MachineRow machine;
         machine.id = absl::StrCat("m", r, "-", slot);
         machine.fabric = absl::StrCat("f", r % 2);
         machine.rack = absl::StrCat("r", r);
         machine.slot = slot;
-        if (affinities_ && Roll(3) > 0) machine.labels["disk"] = Roll(3) > 0 ? "nvme" : "hdd";
-        if (racks_ && slot > 0 && Roll(8) > 0) machine.labels = step.machines.back().labels;
+        if (affinities_ && Uniform(3) > 0) machine.labels["disk"] = Uniform(3) > 0 ? "nvme" : "hdd";
+        if (racks_ && slot > 0 && Uniform(8) > 0) machine.labels = step.machines.back().labels;
         step.machines.push_back(std::move(machine));
       }
     }
@@ -88,41 +88,41 @@ class Dice {
                                         MachineState::kInRepair, MachineState::kInRepair,
                                         MachineState::kRetired};
     Step step{.kind = StepKind::kSetState};
-    step.state = {absl::StrCat("m", Roll(kRacks), "-", Roll(kSlots)), kWanted[Roll(7)]};
+    step.state = {absl::StrCat("m", Uniform(kRacks), "-", Uniform(kSlots)), kWanted[Uniform(7)]};
     return step;
   }
 
   Step Offer() {
     Step step{.kind = StepKind::kSetOffer};
-    step.offered = Roll(3) > 0;
-    step.general = Roll(4) > 0;
+    step.offered = Uniform(3) > 0;
+    step.general = Uniform(4) > 0;
     return step;
   }
 
   Step Sync() {
     Step step{.kind = StepKind::kSync};
-    for (int i = Roll(4) == 0 ? 3 : 1; i > 0; --i) step.asks.push_back(NextAsk());
+    for (int i = Uniform(4) == 0 ? 3 : 1; i > 0; --i) step.asks.push_back(NextAsk());
     return step;
   }
 
   Ask NextAsk() {
     Ask ask;
-    const int pool = Roll(pools_);
+    const int pool = Uniform(pools_);
     ask.pool = absl::StrCat("p", pool);
     ask.wanted.organization = absl::StrCat("o", pool % organizations_);
-    ask.release = Roll(12) == 0;
-    ask.repeat = !ask.release && Roll(12) == 0;
-    ask.wanted.nodes = racks_ ? Roll(4) * kSlots : Roll(7);
+    ask.release = Uniform(12) == 0;
+    ask.repeat = !ask.release && Uniform(12) == 0;
+    ask.wanted.nodes = racks_ ? Uniform(4) * kSlots : Uniform(7);
     // The class belongs to the pool: it cannot change.
     if (spot_ && (spot_pools_ >> pool) % 2 != 0)
       ask.wanted.compute_class = capacity::ComputeClass::kSpot;
-    ask.wanted.gang = gangs_ && Roll(2) == 0;
-    if (priorities_) ask.wanted.priority = Roll(3) - 1;
-    if (affinities_ && Roll(2) == 0) ask.wanted.affinity = SomeAffinity();
-    for (int i = Roll(3) == 0 ? Roll(4) : 0; i > 0; --i)
+    ask.wanted.gang = gangs_ && Uniform(2) == 0;
+    if (priorities_) ask.wanted.priority = Uniform(3) - 1;
+    if (affinities_ && Uniform(2) == 0) ask.wanted.affinity = SomeAffinity();
+    for (int i = Uniform(3) == 0 ? Uniform(4) : 0; i > 0; --i)
       ask.returns.push_back(
-          {static_cast<size_t>(Roll(5)), static_cast<capacity::ReturnReason>(Roll(3))});
-    ask.rest = !ask.release && !ask.repeat && Roll(6) == 0;
+          {static_cast<size_t>(Uniform(5)), static_cast<capacity::ReturnReason>(Uniform(3))});
+    ask.rest = !ask.release && !ask.repeat && Uniform(6) == 0;
     return ask;
   }
 
@@ -130,7 +130,7 @@ class Dice {
     const auto expression = [](AffinityOperator op, std::vector<std::string> values) {
       return AffinityExpression{"disk", op, std::move(values)};
     };
-    switch (Roll(4)) {
+    switch (Uniform(4)) {
       case 0:
         return {{{{expression(AffinityOperator::kIn, {"nvme"})}}}};
       case 1:
@@ -185,7 +185,7 @@ std::string Print(const Ask& ask) {
 
 }  // namespace
 
-History RandomHistory(uint32_t seed) { return Dice(seed).Draw(); }
+History RandomHistory(uint32_t seed) { return HistoryGenerator(seed).Generate(); }
 
 std::string Print(const Step& step) {
   std::string text = absl::StrCat("+", absl::FormatDuration(step.wait));

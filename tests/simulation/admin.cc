@@ -12,7 +12,7 @@
 namespace muster::simulation {
 
 void World::StepAdmin() {
-  switch (dice_.Roll(10)) {
+  switch (random_.Uniform(10)) {
     case 9:
       return CountTooFar();
     case 0:
@@ -37,7 +37,7 @@ void World::StepAdmin() {
 void World::CountTooFar() {
   const auto& holdings = cloud_.quota.state().table<quota::Holding>().rows();
   if (holdings.empty()) return;
-  const auto it = std::next(holdings.begin(), dice_.Roll(static_cast<int>(holdings.size())));
+  const auto it = std::next(holdings.begin(), random_.Uniform(static_cast<int>(holdings.size())));
   quota::Holding holding = *it->second.row;
   holding.generation = std::numeric_limits<int64_t>::max();
   if (options_.bug == Bug::kGenerationUnbounded) return cloud_.quota.Put(std::move(holding));
@@ -65,28 +65,28 @@ void World::CountTooFar() {
 }
 
 void World::MoveLimit() {
-  if (dice_.OneIn(4)) {
+  if (random_.OneIn(4)) {
     cloud_.quota.Run(quota::ApplyOverrides{}, cloud_.now);
     return;
   }
   quota::UpdateQuota command;
-  command.key.organization = dice_.OneIn(3) ? "beta" : "acme";
-  command.key.zone = dice_.Pick(Zones());
-  command.key.instance_type = dice_.Pick(Types());
+  command.key.organization = random_.OneIn(3) ? "beta" : "acme";
+  command.key.zone = random_.Pick(Zones());
+  command.key.instance_type = random_.Pick(Types());
   command.key.compute_class =
-      dice_.OneIn(3) ? quota::ComputeClass::kSpot : quota::ComputeClass::kDefault;
-  command.limit = dice_.OneIn(8) ? 0 : 3 + dice_.Roll(16);
+      random_.OneIn(3) ? quota::ComputeClass::kSpot : quota::ComputeClass::kDefault;
+  command.limit = random_.OneIn(8) ? 0 : 3 + random_.Uniform(16);
   command.allow_missing = true;
-  if (dice_.OneIn(3)) {
-    const absl::Time from = cloud_.quota.TimeAt(cloud_.now) + dice_.UpTo(absl::Minutes(3));
-    command.overrides = {
-        {dice_.Roll(20), from, from + absl::Seconds(1) + dice_.UpTo(absl::Minutes(10)), "burst"}};
+  if (random_.OneIn(3)) {
+    const absl::Time from = cloud_.quota.TimeAt(cloud_.now) + random_.UpTo(absl::Minutes(3));
+    command.overrides = {{random_.Uniform(20), from,
+                          from + absl::Seconds(1) + random_.UpTo(absl::Minutes(10)), "burst"}};
   }
-  if (dice_.OneIn(6)) {
+  if (random_.OneIn(6)) {
     (void)requests_.Send(cloud_.quota,
                          absl::StrCat("create ", QuotaName(command.key), " ", *command.limit),
                          quota::CreateQuota{command.key, *command.limit});
-  } else if (dice_.OneIn(10)) {
+  } else if (random_.OneIn(10)) {
     (void)cloud_.quota.Run(
         quota::DeleteQuota{.name = QuotaName(command.key), .allow_missing = true}, cloud_.now);
   } else if (!cloud_.quota.Run(command, cloud_.now).ok()) {
@@ -96,19 +96,19 @@ void World::MoveLimit() {
 }
 
 void World::MoveMachine() {
-  if (dice_.OneIn(12)) {
-    const std::string& type = dice_.Pick(Types());
-    return RegisterRack(dice_.Pick(Zones()), type, ++next_rack_,
-                        type == kRackType ? rack_nodes_ : 1 + dice_.Roll(3));
+  if (random_.OneIn(12)) {
+    const std::string& type = random_.Pick(Types());
+    return RegisterRack(random_.Pick(Zones()), type, ++next_rack_,
+                        type == kRackType ? rack_nodes_ : 1 + random_.Uniform(3));
   }
   const auto& machines = cloud_.capacity.state().table<capacity::MachineRow>().rows();
-  const auto it = std::next(machines.begin(), dice_.Roll(static_cast<int>(machines.size())));
+  const auto it = std::next(machines.begin(), random_.Uniform(static_cast<int>(machines.size())));
   const capacity::MachineRow machine = *it->second.row;
   const bool is_in_repair = machine.state == capacity::MachineState::kInRepair;
-  const bool given_up = is_in_repair && calm() && dice_.OneIn(3);
+  const bool given_up = is_in_repair && calm() && random_.OneIn(3);
   if (is_in_repair && !given_up) return Repair(machine.id);
-  const auto state = given_up || dice_.OneIn(10) ? capacity::MachineState::kRetired
-                                                 : capacity::MachineState::kInRepair;
+  const auto state = given_up || random_.OneIn(10) ? capacity::MachineState::kRetired
+                                                   : capacity::MachineState::kInRepair;
   if (machine.claim.empty()) fleet_.Wipe(machine.id);
   // Refused when held.
   (void)requests_.Send(cloud_.capacity,
@@ -125,10 +125,10 @@ void World::Repair(const std::string& machine) {
 }
 
 void World::MoveZone() {
-  capacity::UpdateZone command{{.id = dice_.Pick(Zones())}};
-  if (dice_.OneIn(6)) command.zone.access = capacity::ZoneAccess::kDedicated;
+  capacity::UpdateZone command{{.id = random_.Pick(Zones())}};
+  if (random_.OneIn(6)) command.zone.access = capacity::ZoneAccess::kDedicated;
   for (const std::string& type : Types()) {
-    if (!dice_.OneIn(8)) command.zone.instance_types.push_back(type);
+    if (!random_.OneIn(8)) command.zone.instance_types.push_back(type);
   }
   cloud_.capacity.Run(command, cloud_.now);
   cloud_.trace(cloud_.now, "admin: zone ", command.zone.id, " offers ",
@@ -137,9 +137,9 @@ void World::MoveZone() {
 
 void World::MoveCluster() {
   const auto& clusters = cloud_.lifecycle.state().table<lifecycle::Cluster>().rows();
-  const auto it = std::next(clusters.begin(), dice_.Roll(static_cast<int>(clusters.size())));
+  const auto it = std::next(clusters.begin(), random_.Uniform(static_cast<int>(clusters.size())));
   lifecycle::UpdateCluster command{.cluster = *it->second.row};
-  command.cluster.kubernetes_version = dice_.OneIn(2) ? "" : "1.33";
+  command.cluster.kubernetes_version = random_.OneIn(2) ? "" : "1.33";
   if (!cloud_.lifecycle.Run(command, cloud_.now).ok()) checker_.Fail("a cluster is not taken");
 }
 
@@ -155,7 +155,7 @@ void World::Publish(configuration::Component component, std::string version) {
                                         static_cast<int>(component), " ", version),
                            command);
     }
-    if (dice_.OneIn(3) && !calm()) return;
+    if (random_.OneIn(3) && !calm()) return;
   }
 }
 
@@ -163,13 +163,13 @@ void World::Release() {
   const int64_t next = ++next_version_;
   // The first and the last ones are whole.
   const bool all = next == 2 || calm();
-  if (all || dice_.OneIn(2)) {
+  if (all || random_.OneIn(2)) {
     Publish(configuration::Component::kGpuDriver, absl::StrCat("570.", next));
     Publish(configuration::Component::kGpuDriver, absl::StrCat("580.", next));
   }
-  if (all || dice_.OneIn(3))
+  if (all || random_.OneIn(3))
     Publish(configuration::Component::kKubernetes, absl::StrCat("1.33.", next));
-  if (all || dice_.OneIn(3))
+  if (all || random_.OneIn(3))
     Publish(configuration::Component::kNcoreImage, absl::StrCat("2.11.", next));
   cloud_.trace(cloud_.now, "upstream: release ", next);
 }
@@ -189,7 +189,7 @@ bool World::BootsSomewhere(const configuration::Release& release) const {
 
 void World::Withdraw() {
   const auto& releases = cloud_.configuration.state().table<configuration::Release>().rows();
-  const auto it = std::next(releases.begin(), dice_.Roll(static_cast<int>(releases.size())));
+  const auto it = std::next(releases.begin(), random_.Uniform(static_cast<int>(releases.size())));
   const configuration::Release release = *it->second.row;
   if (BootsSomewhere(release)) survey_.Saw("release: of what Nodes boot withdrawn");
   (void)requests_.Send(
@@ -201,7 +201,7 @@ void World::Withdraw() {
 bool World::SettleConfigurations(bool all) {
   configuration::SettlePools command{UnsettledPools(FakeMemory(cloud_.configuration.state()))};
   if (command.keys.empty()) return false;
-  if (!all) command.keys.resize(static_cast<size_t>(dice_.Roll(2)) + command.keys.size() / 2);
+  if (!all) command.keys.resize(static_cast<size_t>(random_.Uniform(2)) + command.keys.size() / 2);
   cloud_.configuration.Run(command, cloud_.now);
   return true;
 }

@@ -11,11 +11,11 @@
 namespace muster::simulation {
 
 void World::StepCaller() {
-  if (dice_.OneIn(4) && requests_.Repeat()) return;
-  const bool validate_only = dice_.OneIn(10);
+  if (random_.OneIn(4) && requests_.Repeat()) return;
+  const bool validate_only = random_.OneIn(10);
   const int64_t revision = cloud_.lifecycle.revision();
-  const int kind = dice_.Roll(20);
-  if (dice_.Percent(weather_.reboots)) {
+  const int kind = random_.Uniform(20);
+  if (random_.Percent(weather_.reboots)) {
     StepReboots(validate_only);
   } else if (kind < 5) {
     ApplySome(validate_only);
@@ -37,22 +37,23 @@ void World::StepCaller() {
 }
 
 int64_t World::SomeTarget(const std::string& pool) {
-  return simulation::SomeTarget(dice_, pool, rack_nodes_);
+  return simulation::SomeTarget(random_, pool, rack_nodes_);
 }
 
 lifecycle::Spec World::SomeSpec(const std::string& name) {
-  return simulation::SomeSpec(dice_, name,
+  return simulation::SomeSpec(random_, name,
                               cloud_.lifecycle.state().table<lifecycle::Pool>().Find(name));
 }
 
 void World::ApplySome(bool validate_only) {
   lifecycle::ApplyNodePool command;
-  command.name = dice_.Pick(PoolNamesEver());
+  command.name = random_.Pick(PoolNamesEver());
   command.new_uid = absl::StrCat("uid-", ++next_uid_);
   command.spec = SomeSpec(command.name);
   command.target_nodes = SomeTarget(command.name);
   // From an object whose generations rise with the calls, now and then an old copy; or from none.
-  if (!dice_.OneIn(3)) command.object_generation = std::max<int64_t>(1, next_uid_ - dice_.Roll(4));
+  if (!random_.OneIn(3))
+    command.object_generation = std::max<int64_t>(1, next_uid_ - random_.Uniform(4));
   const auto* type = cloud_.capacity.state().FindInstanceType(command.spec.instance_type);
   if (type != nullptr)
     command.type =
@@ -66,14 +67,14 @@ void World::ApplySome(bool validate_only) {
 void World::ResizeSome(bool validate_only) {
   const std::vector<std::string> names = PoolNames();
   if (names.empty()) return;
-  lifecycle::ResizeNodePool command{.name = dice_.Pick(names)};
+  lifecycle::ResizeNodePool command{.name = random_.Pick(names)};
   command.target_nodes = SomeTarget(command.name);
   const std::string what = absl::StrCat("resizes ", command.name, " to ", *command.target_nodes);
   Ask(what, command, validate_only);
 }
 
 void World::StepReboots(bool validate_only) {
-  const int kind = dice_.Roll(5);
+  const int kind = random_.Uniform(5);
   if (kind == 0) return Release();
   if (kind < 3) return OrderSome();
   ReconfigureSome(validate_only);
@@ -93,7 +94,7 @@ std::string World::SomeBusyPool() {
   for (const auto& [name, pool] : state.table<lifecycle::Pool>().rows()) {
     if (pool.row->reconfiguring()) busy.push_back(pool.row->name);
   }
-  return busy.empty() || dice_.OneIn(3) ? dice_.Pick(PoolNamesEver()) : dice_.Pick(busy);
+  return busy.empty() || random_.OneIn(3) ? random_.Pick(PoolNamesEver()) : random_.Pick(busy);
 }
 
 void World::DeleteSome(bool validate_only) {
@@ -104,14 +105,14 @@ void World::DeleteSome(bool validate_only) {
 
 void World::ReconfigureSome(bool validate_only) {
   const std::string name = SomeBusyPool();
-  if (dice_.OneIn(2)) {
+  if (random_.OneIn(2)) {
     lifecycle::ReconfigureNodePool command{.name = name};
-    command.evict_active = dice_.OneIn(2);
-    command.max_unavailable = dice_.OneIn(2) ? "" : "2";
-    command.allowed_failures = dice_.Roll(2);
-    if (dice_.OneIn(2)) {
+    command.evict_active = random_.OneIn(2);
+    command.max_unavailable = random_.OneIn(2) ? "" : "2";
+    command.allowed_failures = random_.Uniform(2);
+    if (random_.OneIn(2)) {
       for (const auto* node : cloud_.lifecycle.state().NodesOf(name)) {
-        if (dice_.OneIn(2)) command.machines.push_back(node->machine);
+        if (random_.OneIn(2)) command.machines.push_back(node->machine);
       }
     }
     Ask(absl::StrCat("reconfigures ", name, command.evict_active ? " evict " : " ",
@@ -121,7 +122,8 @@ void World::ReconfigureSome(bool validate_only) {
   } else {
     using Verb = lifecycle::ControlReconfiguration::Verb;
     constexpr Verb kVerbs[] = {Verb::kPause, Verb::kResume, Verb::kResume, Verb::kCancel};
-    const lifecycle::ControlReconfiguration command{.name = name, .verb = kVerbs[dice_.Roll(4)]};
+    const lifecycle::ControlReconfiguration command{.name = name,
+                                                    .verb = kVerbs[random_.Uniform(4)]};
     Ask(absl::StrCat("reboots of ", name, ": ", static_cast<int>(command.verb)), command,
         validate_only);
   }
@@ -130,9 +132,9 @@ void World::ReconfigureSome(bool validate_only) {
 void World::RemoveSome(bool validate_only) {
   const std::vector<std::string> names = PoolNames();
   if (names.empty()) return;
-  lifecycle::ResizeNodePool command{.name = dice_.Pick(names)};
+  lifecycle::ResizeNodePool command{.name = random_.Pick(names)};
   for (const auto* node : cloud_.lifecycle.state().NodesOf(command.name)) {
-    if (dice_.OneIn(4)) command.remove_machines.push_back(node->machine);
+    if (random_.OneIn(4)) command.remove_machines.push_back(node->machine);
   }
   if (command.remove_machines.empty()) return;
   if (LastIdOf(command.name) == "rack") {
@@ -148,15 +150,15 @@ void World::RemoveSome(bool validate_only) {
 void World::ProtectSome(bool validate_only) {
   const auto& nodes = cloud_.lifecycle.state().table<lifecycle::Node>().rows();
   if (nodes.empty()) return;
-  const auto it = std::next(nodes.begin(), dice_.Roll(static_cast<int>(nodes.size())));
-  if (dice_.OneIn(5)) return OrderOne(it->second.row->name, validate_only);
+  const auto it = std::next(nodes.begin(), random_.Uniform(static_cast<int>(nodes.size())));
+  if (random_.OneIn(5)) return OrderOne(it->second.row->name, validate_only);
   lifecycle::UpdateNode command{.name = it->second.row->name,
                                 .protect_until_time = lifecycle::kNever};
-  if (dice_.OneIn(20)) command.reserved_desired = muster::kControlPlane;
-  if (dice_.OneIn(10)) command.reserved_desired = "";
-  if (!dice_.OneIn(3)) {
+  if (random_.OneIn(20)) command.reserved_desired = muster::kControlPlane;
+  if (random_.OneIn(10)) command.reserved_desired = "";
+  if (!random_.OneIn(3)) {
     command.protect_until_time =
-        cloud_.lifecycle.TimeAt(cloud_.now) + dice_.UpTo(absl::Minutes(20));
+        cloud_.lifecycle.TimeAt(cloud_.now) + random_.UpTo(absl::Minutes(20));
   }
   Ask(absl::StrCat("protects ", command.name, " ", absl::FormatTime(*command.protect_until_time)),
       command, validate_only);
@@ -166,8 +168,8 @@ void World::ProtectSome(bool validate_only) {
 void World::OrderOne(const std::string& node, bool validate_only) {
   const lifecycle::OrderNode command{
       .name = node,
-      .verb = static_cast<lifecycle::OrderNode::Verb>(dice_.Roll(4)),
-      .reboot = dice_.OneIn(2) ? lifecycle::Reboot::kWhenIdle : lifecycle::Reboot::kDrained};
+      .verb = static_cast<lifecycle::OrderNode::Verb>(random_.Uniform(4)),
+      .reboot = random_.OneIn(2) ? lifecycle::Reboot::kWhenIdle : lifecycle::Reboot::kDrained};
   Ask(absl::StrCat("orders of ", node, ": ", static_cast<int>(command.verb), " ",
                    static_cast<int>(command.reboot)),
       command, validate_only);
@@ -181,11 +183,11 @@ void World::OrderSome() {
     for (int i = row.row->has_waiting() ? 20 : 1; i > 0; --i) pools.push_back(row.row.get());
   }
   if (pools.empty()) return;
-  const configuration::PoolConfiguration pool = *dice_.Pick(pools);
+  const configuration::PoolConfiguration pool = *random_.Pick(pools);
   const auto a_revision = [&] {
-    return pool.revisions.empty() ? std::string("np-0") : dice_.Pick(pool.revisions).node_profile;
+    return pool.revisions.empty() ? std::string("np-0") : random_.Pick(pool.revisions).node_profile;
   };
-  if (dice_.OneIn(4)) {
+  if (random_.OneIn(4)) {
     const configuration::EnableRevision command{pool.pool_uid, a_revision()};
     (void)requests_.Send(cloud_.configuration,
                          absl::StrCat("enable ", pool.pool_uid, " ", command.node_profile),
@@ -193,14 +195,14 @@ void World::OrderSome() {
     return cloud_.trace(cloud_.now, "caller: enables a revision of ", pool.pool_uid);
   }
   configuration::OrderPool command{pool.pool_uid};
-  if (dice_.OneIn(2)) {
+  if (random_.OneIn(2)) {
     command.requested = "pending";
   } else {
     command.kind = configuration::OrderKind::kRollback;
-    command.requested = dice_.OneIn(2) ? "previous" : a_revision();
+    command.requested = random_.OneIn(2) ? "previous" : a_revision();
   }
   Order(command);
-  if (dice_.OneIn(2)) return;
+  if (random_.OneIn(2)) return;
   // Another order before that one is done.
   Release();
   SettleConfigurations(true);

@@ -40,7 +40,7 @@ void Fleet::TellOf(const std::string& name) {
 
 void Fleet::Tell() {
   for (auto it = untold_.begin(); it != untold_.end();) {
-    if (dice_.OneIn(4)) {
+    if (random_.OneIn(4)) {
       ++it;
       continue;
     }
@@ -60,7 +60,7 @@ void Fleet::Restart() {
 void Fleet::Step() {
   // The more there are, the more happens at a time.
   for (size_t i = 0; i <= views_.size() / 10 && !views_.empty(); ++i) {
-    const auto it = std::next(views_.begin(), dice_.Roll(static_cast<int>(views_.size())));
+    const auto it = std::next(views_.begin(), random_.Uniform(static_cast<int>(views_.size())));
     const std::shared_ptr<const Node> node = it->second;
     Act(*node);
   }
@@ -108,7 +108,7 @@ bool Fleet::Act(const Node& node) {
 }
 
 bool Fleet::Send(const ReportNode& report) {
-  if (dice_.Percent(weather_.lost_report)) return false;
+  if (random_.Percent(weather_.lost_report)) return false;
   const bool taken = cloud_.lifecycle.Run(report, cloud_.now).ok();
   cloud_.trace(cloud_.now, "agent: ", report.node, " ", NameOf(report.observation),
                taken ? "" : " (refused)");
@@ -118,9 +118,9 @@ bool Fleet::Send(const ReportNode& report) {
 // What was said of any Node may be heard again at any time.
 void Fleet::Remember(const Said& said) {
   constexpr size_t kKept = 8;
-  if (!dice_.Percent(weather_.late_report)) return;
+  if (!random_.Percent(weather_.late_report)) return;
   std::vector<Said>& all = said_[said.report.node];
-  if (all.size() == kKept) all.erase(all.begin() + dice_.Roll(kKept));
+  if (all.size() == kKept) all.erase(all.begin() + random_.Uniform(kKept));
   all.push_back(said);
 }
 
@@ -138,7 +138,7 @@ bool Fleet::DeliverLate() {
     }
   }
   if (late.empty()) return true;
-  const Said& said = *dice_.Pick(late);
+  const Said& said = *random_.Pick(late);
   const bool of_earlier = IsOfEarlier(said);
   if (of_earlier) ++late_of_others_;
   const int64_t revision = cloud_.lifecycle.revision();
@@ -183,14 +183,14 @@ std::optional<ReportNode> Fleet::Boot(const Node& node, Body& body) {
             .node_time = node.create_time,
             .order_time = node.desired.phase_time,
             .profile = node.desired.node_profile};
-    if (dice_.Percent(weather_.failing_boot)) {
-      body.fate = dice_.OneIn(3) ? Fate::kFailsLate : Fate::kFails;
-    } else if (dice_.Percent(weather_.hanging_boot)) {
+    if (random_.Percent(weather_.failing_boot)) {
+      body.fate = random_.OneIn(3) ? Fate::kFailsLate : Fate::kFails;
+    } else if (random_.Percent(weather_.hanging_boot)) {
       body.fate = Fate::kHangs;
     }
     return Seen(node, O::kBootStarted);
   }
-  if (node.state == NodeState::kAssigned && dice_.OneIn(2)) return Seen(node, O::kBootStarted);
+  if (node.state == NodeState::kAssigned && random_.OneIn(2)) return Seen(node, O::kBootStarted);
   if (body.fate == Fate::kHangs) return std::nullopt;
   if (body.fate == Fate::kFails) return Seen(node, O::kBootFailed);
   body.power = Power::kOn;
@@ -212,14 +212,14 @@ ReportNode Fleet::Registered(const Node& node, const Body& body) {
 void Fleet::Live(const Node& node, Body& body) {
   if (body.active != node.observed.active || body.sick != node.observed.unhealthy) return;
   if (body.active) {
-    if (dice_.Percent(10) || node.desired.drain) body.active = false;
-  } else if (!node.desired.cordoned && dice_.Percent(weather_.work)) {
+    if (random_.Percent(10) || node.desired.drain) body.active = false;
+  } else if (!node.desired.cordoned && random_.Percent(weather_.work)) {
     body.active = true;
   }
-  body.sick = body.sick ? !dice_.Percent(10) : dice_.Percent(weather_.sick);
-  if (dice_.Percent(weather_.marks)) body.marked = !body.marked;
-  if (dice_.Percent(weather_.marks)) body.unschedulable = !body.unschedulable;
-  body.unstaged = dice_.Percent(weather_.trouble);
+  body.sick = body.sick ? !random_.Percent(10) : random_.Percent(weather_.sick);
+  if (random_.Percent(weather_.marks)) body.marked = !body.marked;
+  if (random_.Percent(weather_.marks)) body.unschedulable = !body.unschedulable;
+  body.unstaged = random_.Percent(weather_.trouble);
 }
 
 std::optional<ReportNode> Fleet::Serve(const Node& node, Body& body) {
@@ -246,19 +246,19 @@ std::optional<ReportNode> Fleet::Serve(const Node& node, Body& body) {
 
 std::optional<ReportNode> Fleet::Drain(const Node& node, Body& body) {
   if (!body.active) return Seen(node, O::kDrained);
-  body.blocked = body.blocked ? !dice_.OneIn(10) : dice_.Percent(weather_.blocked_drain);
+  body.blocked = body.blocked ? !random_.OneIn(10) : random_.Percent(weather_.blocked_drain);
   const bool told = !node.observed.drain_blocked_by.empty();
   if (body.blocked && !node.desired.force_drain) {
     if (told) return std::nullopt;
     return Seen(node, O::kDrainBlocked);
   }
-  if (told && dice_.OneIn(2)) return Seen(node, O::kDrainUnblocked);
+  if (told && random_.OneIn(2)) return Seen(node, O::kDrainUnblocked);
   body.active = false;
   return Seen(node, O::kDrained);
 }
 
 std::optional<ReportNode> Fleet::Leave(const Node& node, Body& body) {
-  if (dice_.Percent(weather_.trouble)) return Seen(node, O::kRemovalFailed);
+  if (random_.Percent(weather_.trouble)) return Seen(node, O::kRemovalFailed);
   if (bug_ != Bug::kMachineLeftOn) body = {};
   return Seen(node, O::kTerminated);
 }

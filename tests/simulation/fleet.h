@@ -11,8 +11,8 @@
 #include "absl/time/time.h"
 #include "services/lifecycle/core/decide.h"
 #include "tests/simulation/cloud.h"
-#include "tests/simulation/dice.h"
 #include "tests/simulation/options.h"
+#include "tests/simulation/random.h"
 
 namespace muster::simulation {
 
@@ -22,8 +22,8 @@ namespace muster::simulation {
 class Fleet {
  public:
   // All must outlive it; `weather` may change.
-  Fleet(Cloud& cloud, Dice& dice, const Weather& weather, Bug bug)
-      : cloud_(cloud), dice_(dice), weather_(weather), bug_(bug) {}
+  Fleet(Cloud& cloud, Random& random, const Weather& weather, Bug bug)
+      : cloud_(cloud), random_(random), weather_(weather), bug_(bug) {}
 
   // The Node's row changed or was deleted: Tell will tell the agents.
   void Changed(const std::string& node) { untold_.insert(node); }
@@ -87,7 +87,7 @@ class Fleet {
   bool IsOfEarlier(const Said& said) const;
 
   Cloud& cloud_;
-  Dice& dice_;
+  Random& random_;
   const Weather& weather_;
   const Bug bug_;
   std::map<std::string, Body> bodies_;

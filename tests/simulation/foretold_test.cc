@@ -80,7 +80,7 @@ class Order {
     CheckAtOnce();
     ASSERT_TRUE(town_.Converge()) << "never comes to rest";
     CheckWhileWorkGoesOn();
-    if (town_.dice.OneIn(3)) return;
+    if (town_.random.OneIn(3)) return;
     ASSERT_TRUE(town_.EndAllWork()) << "never comes to rest";
     CheckInTheEnd();
   }
@@ -266,13 +266,13 @@ class Order {
 std::vector<std::string> SomeMachines(Town& town, const std::string& pool, int one_in) {
   std::vector<std::string> some;
   for (const Node* node : town.NodesOf(pool)) {
-    if (town.dice.OneIn(one_in)) some.push_back(node->machine);
+    if (town.random.OneIn(one_in)) some.push_back(node->machine);
   }
   return some;
 }
 
 void OrderSome(Town& town, Seen& seen) {
-  const std::string name = town.dice.Pick(Town::PoolNames());
+  const std::string name = town.random.Pick(Town::PoolNames());
   Order order(town, name, seen);
   const Pool* pool = town.Find(name);
   const auto* type = pool == nullptr
@@ -283,12 +283,12 @@ void OrderSome(Town& town, Seen& seen) {
                           : std::optional(lifecycle::TypeFacts{row->id, row->gpus, row->superchip,
                                                                row->nodes_per_rack});
   };
-  const int kind = town.dice.Roll(16);
+  const int kind = town.random.Uniform(16);
   if (pool == nullptr || kind < 5) {
     lifecycle::ApplyNodePool command{.name = name};
     command.new_uid = absl::StrCat("uid-", seen["orders"] + seen["refused"]++);
-    command.spec = SomeSpec(town.dice, name, pool);
-    command.spec.gang = town.dice.OneIn(3);
+    command.spec = SomeSpec(town.random, name, pool);
+    command.spec.gang = town.random.OneIn(3);
     command.target_nodes = town.SomeTarget(name);
     command.type = facts(town.cloud.capacity.state().FindInstanceType(command.spec.instance_type));
     order.Run(command);
@@ -308,9 +308,9 @@ void OrderSome(Town& town, Seen& seen) {
     ++seen["resize: names"];
   } else if (kind < 15) {
     lifecycle::ReconfigureNodePool command{.name = name};
-    command.evict_active = town.dice.OneIn(2);
-    command.max_unavailable = town.dice.OneIn(2) ? "" : "2";
-    if (town.dice.OneIn(2)) command.machines = SomeMachines(town, name, 2);
+    command.evict_active = town.random.OneIn(2);
+    command.max_unavailable = town.random.OneIn(2) ? "" : "2";
+    if (town.random.OneIn(2)) command.machines = SomeMachines(town, name, 2);
     order.Run(command);
     ++seen["reconfigure"];
   } else {
@@ -327,7 +327,7 @@ void RunTown(uint64_t seed, Seen& seen) {
   for (int i = 0; i < kOrdersATown && !::testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(absl::StrCat("town ", seed, ", order ", i));
     town.Stir();
-    if (!town.dice.OneIn(5)) {
+    if (!town.random.OneIn(5)) {
       ASSERT_TRUE(town.Converge()) << "never comes to rest";
     }
     OrderSome(town, seen);

@@ -55,7 +55,7 @@ void LeaseThread::Probe(Trouble trouble) {
   if (!probe_) probe_ = {Now(), keeper_.probe_writes()};
   if (around_.bug == Bug::kLeaseWithoutProof)
     keeper_.ProbeEnded(absl::OkStatus(), Now(), /*wrote=*/true);
-  const bool is_late = around_.dice.Percent(around_.weather.late_commit);
+  const bool is_late = around_.random.Percent(around_.weather.late_commit);
   if (hangs || is_late) return;
   EndProbe(works());
 }
@@ -92,7 +92,7 @@ absl::StatusOr<int64_t> LeaseThread::Write(absl::Duration length) {
   if (!next) return 0;
   if (in_future && row->holder != holder_) around_.checker.Notice("lease: of the future is taken");
   cloud.lease.Put(*next, cloud.now);
-  if (!around_.dice.Percent(around_.weather.lost_answer)) return next->epoch;
+  if (!around_.random.Percent(around_.weather.lost_answer)) return next->epoch;
   around_.checker.lead().Shaken(Now());
   return absl::UnknownError("no answer");
 }
@@ -111,7 +111,7 @@ void LeaseThread::TakeOver(int64_t epoch, Trouble trouble) {
       return keeper_.TookOver(epoch);
     }
     around_.checker.Notice("lease: a piece of a takeover");
-  } while (!around_.dice.Percent(kSlowPiece * around_.weather.late_commit));
+  } while (!around_.random.Percent(kSlowPiece * around_.weather.late_commit));
   // Anything may happen before the next beat.
   around_.checker.Notice("lease: the rest of a takeover waits for a beat");
   around_.checker.lead().GotOn(Now());
@@ -136,7 +136,7 @@ bool LeaseThread::TakeOverSome(Trouble trouble) {
   const bool fails = trouble == Trouble::kNoCommits || trouble == Trouble::kNoChanges;
   absl::StatusOr<std::string> through = absl::UnavailableError("no commit");
   if (!fails) through = commit();
-  if (through.ok() && !through->empty() && around_.dice.Percent(around_.weather.lost_answer)) {
+  if (through.ok() && !through->empty() && around_.random.Percent(around_.weather.lost_answer)) {
     around_.checker.Notice("lease: a piece is committed, and its answer lost");
     around_.checker.lead().GotOn(Now());
     through = absl::UnknownError("no answer");

@@ -10,9 +10,9 @@
 #include "storage/postgres/lane_clock.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
-#include "tests/simulation/dice.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/options.h"
+#include "tests/simulation/random.h"
 
 namespace muster::simulation {
 
@@ -33,7 +33,7 @@ class LeaseThread {
   // All but `hang` must outlive it. `hang` takes a commit that hangs and is to be made later.
   struct Surroundings {
     Cloud& cloud;
-    Dice& dice;
+    Random& random;
     const Weather& weather;
     InvariantChecker& checker;
     const Bug bug;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "tests/simulation/dice.h"
+#include "tests/simulation/random.h"
 
 namespace muster::simulation {
 
@@ -16,7 +16,7 @@ class Network {
   enum class Fate { kArrives, kLost, kAnswerLost, kLate };
 
   // Both must outlive it; `weather` may change.
-  Network(Dice& dice, const Weather& weather) : dice_(dice), weather_(weather) {}
+  Network(Random& random, const Weather& weather) : random_(random), weather_(weather) {}
 
   bool quota_away = false;
   bool capacity_away = false;
@@ -26,14 +26,14 @@ class Network {
   // Decides what becomes of a call. For kArrives and kAnswerLost the sender itself carries it out;
   // `message` does the same, for when it arrives later or again.
   Fate Send(bool away, const Message& message) {
-    if (away || dice_.Percent(weather_.lost_call)) return Fate::kLost;
+    if (away || random_.Percent(weather_.lost_call)) return Fate::kLost;
     Remember(message);
-    if (dice_.Percent(weather_.late_call)) {
+    if (random_.Percent(weather_.late_call)) {
       under_way_.push_back(message);
       return Fate::kLate;
     }
-    if (dice_.Percent(weather_.repeated)) under_way_.push_back(message);
-    return dice_.Percent(weather_.lost_answer) ? Fate::kAnswerLost : Fate::kArrives;
+    if (random_.Percent(weather_.repeated)) under_way_.push_back(message);
+    return random_.Percent(weather_.lost_answer) ? Fate::kAnswerLost : Fate::kArrives;
   }
   // Lets it arrive some time.
   void Delay(Message message) { under_way_.push_back(std::move(message)); }
@@ -41,9 +41,9 @@ class Network {
   // Lets one of the messages under way arrive; it may stay, to arrive again. False: there is none.
   bool DeliverOne() {
     if (under_way_.empty()) return false;
-    const auto i = static_cast<size_t>(dice_.Roll(static_cast<int>(under_way_.size())));
+    const auto i = static_cast<size_t>(random_.Uniform(static_cast<int>(under_way_.size())));
     const Message message = under_way_[i];
-    if (!dice_.Percent(weather_.repeated))
+    if (!random_.Percent(weather_.repeated))
       under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
     message();
     return true;
@@ -56,7 +56,7 @@ class Network {
   // Much of what was ever sent arrives once more, in any order.
   void Replay() {
     while (!sent_.empty()) {
-      const auto i = static_cast<size_t>(dice_.Roll(static_cast<int>(sent_.size())));
+      const auto i = static_cast<size_t>(random_.Uniform(static_cast<int>(sent_.size())));
       const Message message = std::move(sent_[i]);
       sent_.erase(sent_.begin() + static_cast<std::ptrdiff_t>(i));
       message();
@@ -70,12 +70,12 @@ class Network {
     ++sent_count_;
     if (sent_.size() < kKept) {
       sent_.push_back(message);
-    } else if (const int i = dice_.Roll(sent_count_); i < kKept) {
+    } else if (const int i = random_.Uniform(sent_count_); i < kKept) {
       sent_[static_cast<size_t>(i)] = message;
     }
   }
 
-  Dice& dice_;
+  Random& random_;
   const Weather& weather_;
   std::vector<Message> under_way_;
   std::vector<Message> sent_;

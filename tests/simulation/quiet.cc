@@ -27,7 +27,7 @@ std::string RevisionsText(const Cloud& cloud) {
 void World::LiveQuietly() {
   cloud_.trace(cloud_.now, "--- quiet days");
   for (int i = 0; i < kChanges && !checker_.failed(); ++i) {
-    switch (dice_.Roll(3)) {
+    switch (random_.Uniform(3)) {
       case 0:
         MoveMachine();
         break;
@@ -39,7 +39,7 @@ void World::LiveQuietly() {
     }
     if (!ComeToQuiet()) return checker_.Fail("it does not come to quiet");
     CheckSaid();
-    if (!PassQuietly(dice_.UpTo(absl::Minutes(2))))
+    if (!PassQuietly(random_.UpTo(absl::Minutes(2))))
       return checker_.Fail("it does not come to quiet as time passes");
   }
   Heal();

@@ -70,7 +70,7 @@ void Replica::Step() {
     case Stage::kIdle:
       return;
     case Stage::kAsking: {
-      const auto next = asks_.begin() + around_.dice.Roll(static_cast<int>(asks_.size()));
+      const auto next = asks_.begin() + around_.random.Uniform(static_cast<int>(asks_.size()));
       const Ask ask = *next;
       asks_.erase(next);
       (this->*ask)();
@@ -109,8 +109,8 @@ void Replica::BeginLife() {
   hanging_ = std::make_shared<std::vector<Network::Message>>();
   lease_ = std::make_shared<LeaseThread>(
       absl::StrCat(name_, "#", ++lives_), clock_,
-      LeaseThread::Surroundings{cloud, around_.dice, around_.weather, around_.checker, around_.bug,
-                                [hanging = hanging_](Network::Message message) {
+      LeaseThread::Surroundings{cloud, around_.random, around_.weather, around_.checker,
+                                around_.bug, [hanging = hanging_](Network::Message message) {
                                   hanging->push_back(std::move(message));
                                 }});
 }
@@ -175,7 +175,7 @@ void Replica::MakePlans() {
       Explain(snapshot, plan);
       continue;
     }
-    if (around_.dice.OneIn(50) && !(Plan(snapshot) == plan)) {
+    if (around_.random.OneIn(50) && !(Plan(snapshot) == plan)) {
       around_.checker.Fail(absl::StrCat("two plans from one view of ", pool.name, " differ"));
     }
     const auto limit = [](const lifecycle::Defer& defer) {
@@ -275,9 +275,9 @@ void Replica::CarryOut(const Surroundings& around, const Planned& planned, Lease
 // not be done twice.
 void Replica::Send(const Network::Message& commit) {
   if (trouble_ == Trouble::kCommitsHang) return hanging_->push_back(commit);
-  if (around_.dice.Percent(around_.weather.late_commit)) return around_.network.Delay(commit);
+  if (around_.random.Percent(around_.weather.late_commit)) return around_.network.Delay(commit);
   commit();
-  if (around_.dice.Percent(around_.weather.repeated)) around_.network.Delay(commit);
+  if (around_.random.Percent(around_.weather.repeated)) around_.network.Delay(commit);
 }
 
 }  // namespace muster::simulation

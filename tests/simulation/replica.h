@@ -13,11 +13,11 @@
 #include "tests/simulation/agenda.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
-#include "tests/simulation/dice.h"
 #include "tests/simulation/lease_thread.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/options.h"
 #include "tests/simulation/peers.h"
+#include "tests/simulation/random.h"
 
 namespace muster::simulation {
 
@@ -30,7 +30,7 @@ class Replica {
   struct Surroundings {
     Cloud& cloud;
     Network& network;
-    Dice& dice;
+    Random& random;
     const Weather& weather;
     InvariantChecker& checker;
     const lifecycle::Policy& policy;

@@ -18,7 +18,7 @@ absl::Status Requests::Try(const Attempt& attempt) {
 
 bool Requests::Repeat() {
   if (unanswered_.empty()) return false;
-  const auto i = static_cast<size_t>(dice_.Roll(static_cast<int>(unanswered_.size())));
+  const auto i = static_cast<size_t>(random_.Uniform(static_cast<int>(unanswered_.size())));
   const Attempt attempt = std::move(unanswered_[i]);
   unanswered_.erase(unanswered_.begin() + static_cast<std::ptrdiff_t>(i));
   (void)Try(attempt);

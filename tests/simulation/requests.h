@@ -15,9 +15,9 @@
 #include "services/common/kept_request.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
-#include "tests/simulation/dice.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/options.h"
+#include "tests/simulation/random.h"
 
 namespace muster::simulation {
 
@@ -63,15 +63,15 @@ absl::StatusOr<std::string> Decide(StagedState<State>& staged, const Once<Comman
 class Requests {
  public:
   // All must outlive it.
-  Requests(Cloud& cloud, Network& network, Dice& dice, InvariantChecker& checker, Bug bug)
-      : cloud_(cloud), network_(network), dice_(dice), checker_(checker), bug_(bug) {}
+  Requests(Cloud& cloud, Network& network, Random& random, InvariantChecker& checker, Bug bug)
+      : cloud_(cloud), network_(network), random_(random), checker_(checker), bug_(bug) {}
 
   // Sends the command under an id of its own, or by mistake under that of another request. Returns
   // the answer, or UNKNOWN when none came. `content`: all that the command says.
   template <class State, class Command>
   absl::Status Send(Service<State>& service, std::string content, Command command) {
-    const bool is_mistake = !ids_.empty() && dice_.OneIn(10);
-    const std::string id = is_mistake ? dice_.Pick(ids_) : absl::StrCat("rq-", ++next_id_);
+    const bool is_mistake = !ids_.empty() && random_.OneIn(10);
+    const std::string id = is_mistake ? random_.Pick(ids_) : absl::StrCat("rq-", ++next_id_);
     if (ids_.size() < kIds) ids_.push_back(id);
     ids_[next_id_ % ids_.size()] = id;
     const Once<Command> once{id, std::move(content), std::move(command), bug_};
@@ -103,7 +103,7 @@ class Requests {
 
   Cloud& cloud_;
   Network& network_;
-  Dice& dice_;
+  Random& random_;
   InvariantChecker& checker_;
   const Bug bug_;
   size_t next_id_ = 0;

@@ -7,8 +7,8 @@
 namespace muster::simulation {
 
 size_t World::SomeCommits(size_t past) {
-  const int most = dice_.OneIn(2) ? 3 : dice_.OneIn(2) ? 30 : 600;
-  return std::min(past, static_cast<size_t>(1 + dice_.Roll(most)));
+  const int most = random_.OneIn(2) ? 3 : random_.OneIn(2) ? 30 : 600;
+  return std::min(past, static_cast<size_t>(1 + random_.Uniform(most)));
 }
 
 const std::vector<World::Where>& World::Services() {
@@ -17,7 +17,7 @@ const std::vector<World::Where>& World::Services() {
   return all;
 }
 
-World::Where World::SomeService() { return dice_.Pick(Services()); }
+World::Where World::SomeService() { return random_.Pick(Services()); }
 
 void World::StepRestore() {
   if (!to_restore_.empty()) {
@@ -25,11 +25,11 @@ void World::StepRestore() {
     to_restore_.pop_back();
     return Restore(where, then);
   }
-  if (!dice_.OneIn(5)) return Restore(SomeService(), SomeCommits(600));
+  if (!random_.OneIn(5)) return Restore(SomeService(), SomeCommits(600));
   // In any order, and things happen between.
   const absl::Time then = cloud_.lifecycle.TimeBefore(SomeCommits(cloud_.lifecycle.past()));
   for (const Where where : Services()) {
-    const auto at = dice_.Roll(static_cast<int>(to_restore_.size()) + 1);
+    const auto at = random_.Uniform(static_cast<int>(to_restore_.size()) + 1);
     to_restore_.insert(to_restore_.begin() + at, {where, then});
   }
   survey_.Saw("restore: of several");
@@ -39,7 +39,7 @@ void World::StepRestore() {
 // which the orphan collector's last look counts.
 bool World::RestoreUnderCollector() {
   const std::string* uid = collectors_[0].next();
-  if (!may_go_back_ || uid == nullptr || dice_.OneIn(3)) return false;
+  if (!may_go_back_ || uid == nullptr || random_.OneIn(3)) return false;
   const size_t commits = cloud_.lifecycle.CommitsSince<lifecycle::Pool>(
       [&](const lifecycle::Pool& pool) { return pool.uid == *uid; });
   if (commits == 0) return false;
@@ -85,15 +85,15 @@ void World::LifecycleRestored(const lifecycle::State& lost) {
   cloud_.lease.Restore(cloud_.lifecycle.TimeBefore(0));
   // Connections to it are not back at the same time.
   for (Replica& replica : replicas_) {
-    if (calm() || replica.trouble() != Trouble::kNone || dice_.OneIn(2)) continue;
-    replica.Suffer(Trouble::kNoBeats, dice_.UpTo(absl::Minutes(1)));
+    if (calm() || replica.trouble() != Trouble::kNone || random_.OneIn(2)) continue;
+    replica.Suffer(Trouble::kNoBeats, random_.UpTo(absl::Minutes(1)));
   }
   for (Replica& replica : replicas_) replica.settled->Clear();
   for (const std::string& name : PoolNames()) Due(name);
 }
 
 void World::ResyncAll() {
-  for (const std::string& name : PoolNames()) Due(name, dice_.UpTo(absl::Minutes(10)));
+  for (const std::string& name : PoolNames()) Due(name, random_.UpTo(absl::Minutes(10)));
 }
 
 void World::RegisterLost() {

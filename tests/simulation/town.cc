@@ -30,7 +30,7 @@ void Fill(lifecycle::PeerReply<T>& slot, const absl::StatusOr<A>& answer) {
 
 }  // namespace
 
-Town::Town(uint64_t seed) : SimAgents(seed), dice(seed), rack_nodes_(2 + dice.Roll(3)) {
+Town::Town(uint64_t seed) : SimAgents(seed), random(seed), rack_nodes_(2 + random.Uniform(3)) {
   Listen();
   MakeCatalogue();
   for (const char* name : {"organizations/acme/clusters/c1", "organizations/beta/clusters/c1"})
@@ -58,7 +58,7 @@ int64_t Town::HoldingOf(const Pool& pool) const {
 }
 
 int64_t Town::SomeTarget(const std::string& pool) {
-  return simulation::SomeTarget(dice, pool, rack_nodes_);
+  return simulation::SomeTarget(random, pool, rack_nodes_);
 }
 
 // --- set-up ---
@@ -99,9 +99,9 @@ void Town::MakeCatalogue() {
        {type(kGpuType, 8, 0), type(kCpuType, 0, 0), type(kRackType, 4, rack_nodes_)})
     cloud.capacity.Run(capacity::UpdateInstanceType{row}, cloud.now);
   cloud.capacity.Run(capacity::UpdateZone{{.id = kZone, .instance_types = Types()}}, cloud.now);
-  for (int rack = 0; rack < 3; ++rack) RegisterRack(kGpuType, 2 + dice.Roll(4));
-  RegisterRack(kCpuType, 2 + dice.Roll(6));
-  for (int rack = 1 + dice.Roll(4); rack > 0; --rack) RegisterRack(kRackType, rack_nodes_);
+  for (int rack = 0; rack < 3; ++rack) RegisterRack(kGpuType, 2 + random.Uniform(4));
+  RegisterRack(kCpuType, 2 + random.Uniform(6));
+  for (int rack = 1 + random.Uniform(4); rack > 0; --rack) RegisterRack(kRackType, rack_nodes_);
   for (const auto component :
        {configuration::Component::kNcoreImage, configuration::Component::kGpuDriver,
         configuration::Component::kKubernetes}) {
@@ -111,11 +111,11 @@ void Town::MakeCatalogue() {
                                       cloud.now);
     }
   }
-  for (int i = 0; i < 30; ++i) MoveLimit(dice.Pick(PoolNames()));
+  for (int i = 0; i < 30; ++i) MoveLimit(random.Pick(PoolNames()));
 }
 
 void Town::RegisterRack(const std::string& type, int count) {
-  const capacity::RegisterMachines command = SomeRack(dice, kZone, type, ++racks_, count);
+  const capacity::RegisterMachines command = SomeRack(random, kZone, type, ++racks_, count);
   if (!cloud.capacity.Run(command, cloud.now).ok()) std::abort();
 }
 
@@ -228,14 +228,14 @@ void Town::MoveLimit(const std::string& name) {
   quota::UpdateQuota command;
   command.key.organization = std::string(lifecycle::OrganizationOf(name));
   command.key.zone = kZone;
-  command.key.instance_type = dice.Pick(Types());
+  command.key.instance_type = random.Pick(Types());
   command.key.compute_class =
       LastIdOf(name) == "spot" ? quota::ComputeClass::kSpot : quota::ComputeClass::kDefault;
-  command.limit = dice.OneIn(12) ? 0 : 3 + dice.Roll(20);
+  command.limit = random.OneIn(12) ? 0 : 3 + random.Uniform(20);
   command.allow_missing = true;
-  if (dice.OneIn(3)) {
-    const absl::Time from = TimeOf(cloud.quota) + dice.UpTo(absl::Seconds(5));
-    command.overrides = {{dice.Roll(20), from, from + absl::Seconds(30), "burst"}};
+  if (random.OneIn(3)) {
+    const absl::Time from = TimeOf(cloud.quota) + random.UpTo(absl::Seconds(5));
+    command.overrides = {{random.Uniform(20), from, from + absl::Seconds(30), "burst"}};
   }
   if (!cloud.quota.Run(command, cloud.now).ok()) std::abort();
 }
@@ -245,16 +245,16 @@ void Town::ActAsUser() {
   const auto& nodes = cloud.lifecycle.state().table<Node>().rows();
   if (nodes.empty()) return;
   const Node node =
-      *std::next(nodes.begin(), dice.Roll(static_cast<int>(nodes.size())))->second.row;
+      *std::next(nodes.begin(), random.Uniform(static_cast<int>(nodes.size())))->second.row;
   const auto report = [&](O observation) {
     lifecycle::ReportNode said{.node = node.name, .observation = observation};
     if (observation == O::kActive) {
       said.active_pods = {"default/job"};
-      said.active_pod_count = 1 + dice.Roll(4);
+      said.active_pod_count = 1 + random.Uniform(4);
     }
     (void)Run(said);
   };
-  switch (dice.Roll(12)) {
+  switch (random.Uniform(12)) {
     case 0:
       (void)Run(
           lifecycle::UpdateNode{.name = node.name, .protect_until_time = Now() + absl::Hours(1)});
@@ -262,7 +262,7 @@ void Town::ActAsUser() {
     case 1:
       return report(O::kUnhealthy);
     case 2:
-      return report(dice.OneIn(2) ? O::kAutoscalerMarked : O::kUnschedulable);
+      return report(random.OneIn(2) ? O::kAutoscalerMarked : O::kUnschedulable);
     case 3:
       stuck.insert(node.machine);
       return;
@@ -274,7 +274,7 @@ void Town::ActAsUser() {
       return;
     case 6:
       (void)Run(lifecycle::OrderNode{
-          .name = node.name, .verb = static_cast<lifecycle::OrderNode::Verb>(dice.Roll(3))});
+          .name = node.name, .verb = static_cast<lifecycle::OrderNode::Verb>(random.Uniform(3))});
       return;
     default:
       busy.insert(node.machine);
@@ -283,9 +283,9 @@ void Town::ActAsUser() {
 }
 
 void Town::Stir() {
-  for (int i = dice.Roll(3); i > 0; --i) MoveLimit(dice.Pick(PoolNames()));
-  if (dice.OneIn(4)) {
-    const std::string version = absl::StrCat(dice.OneIn(2) ? "570." : "580.", ++versions_);
+  for (int i = random.Uniform(3); i > 0; --i) MoveLimit(random.Pick(PoolNames()));
+  if (random.OneIn(4)) {
+    const std::string version = absl::StrCat(random.OneIn(2) ? "570." : "580.", ++versions_);
     (void)cloud.configuration.Run(
         configuration::PublishRelease{configuration::Channel::kStable,
                                       configuration::Component::kGpuDriver, version},
@@ -293,14 +293,15 @@ void Town::Stir() {
   }
   const auto& machines = cloud.capacity.state().table<capacity::MachineRow>().rows();
   const std::string machine =
-      std::next(machines.begin(), dice.Roll(static_cast<int>(machines.size())))->second.row->id;
-  const bool breaks = dice.OneIn(2);
-  if (dice.OneIn(2))
+      std::next(machines.begin(), random.Uniform(static_cast<int>(machines.size())))
+          ->second.row->id;
+  const bool breaks = random.OneIn(2);
+  if (random.OneIn(2))
     (void)cloud.capacity.Run(
         capacity::SetMachineState{
             machine, breaks ? capacity::MachineState::kInRepair : capacity::MachineState::kFree},
         cloud.now);
-  for (int i = dice.Roll(12); i > 0; --i) ActAsUser();
+  for (int i = random.Uniform(12); i > 0; --i) ActAsUser();
 }
 
 bool Town::EndAllWork() {

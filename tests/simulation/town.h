@@ -12,8 +12,8 @@
 #include "services/lifecycle/core/preview.h"
 #include "services/lifecycle/core/testing/simulation_agents.h"
 #include "tests/simulation/cloud.h"
-#include "tests/simulation/dice.h"
 #include "tests/simulation/peers.h"
+#include "tests/simulation/random.h"
 
 namespace muster::simulation {
 
@@ -24,7 +24,7 @@ class Town : public lifecycle::SimAgents {
  public:
   explicit Town(uint64_t seed);
 
-  Dice dice;
+  Random random;
   Cloud cloud;
   lifecycle::Policy policy = {};
 

@@ -48,7 +48,7 @@ class Week {
     }
     lifecycle::ApplyNodePool apply{.name = name};
     apply.new_uid = absl::StrCat("uid-", ++uids_);
-    apply.spec = SomeSpec(town_.dice, name, nullptr);
+    apply.spec = SomeSpec(town_.random, name, nullptr);
     apply.target_nodes = town_.SomeTarget(name);
     const auto* type = town_.cloud.capacity.state().FindInstanceType(apply.spec.instance_type);
     if (type != nullptr)

@@ -31,18 +31,18 @@ capacity::InstanceTypeRow Type(const std::string& id, int32_t gpus, int32_t per_
 
 World::World(const Options& options)
     : options_(options),
-      dice_(options.seed),
-      weather_(Weather::Of(dice_)),
-      network_(dice_, weather_),
-      fleet_(cloud_, dice_, weather_, options.bug),
-      rack_nodes_(dice_.OneIn(8) ? 18 : 2 + dice_.Roll(3)),
+      random_(options.seed),
+      weather_(Weather::Of(random_)),
+      network_(random_, weather_),
+      fleet_(cloud_, random_, weather_, options.bug),
+      rack_nodes_(random_.OneIn(8) ? 18 : 2 + random_.Uniform(3)),
       checker_(cloud_, fleet_),
       survey_(cloud_),
       advisor_("advisor", Around(), Replica::Role::kAdvisor),
-      requests_(cloud_, network_, dice_, checker_, options.bug) {
+      requests_(cloud_, network_, random_, checker_, options.bug) {
   cloud_.trace.on = options.trace;
-  policy_.boot_deadline = absl::Minutes(1 + dice_.Roll(10));
-  policy_.drain_deadline = absl::Minutes(1 + dice_.Roll(10));
+  policy_.boot_deadline = absl::Minutes(1 + random_.Uniform(10));
+  policy_.drain_deadline = absl::Minutes(1 + random_.Uniform(10));
   policy_.retry = absl::Seconds(5);
   for (const char* name : {"replica-a", "replica-b"}) {
     replicas_.emplace_back(name, Around());
@@ -75,10 +75,10 @@ void World::MakeCatalogue() {
   for (const std::string& zone : Zones()) {
     cloud_.capacity.Run(capacity::UpdateZone{{.id = zone, .instance_types = Types()}}, cloud_.now);
     for (int rack = 0; rack < 3; ++rack) {
-      RegisterRack(zone, kGpuType, ++next_rack_, 2 + dice_.Roll(5));
+      RegisterRack(zone, kGpuType, ++next_rack_, 2 + random_.Uniform(5));
     }
-    RegisterRack(zone, kCpuType, ++next_rack_, 2 + dice_.Roll(6));
-    for (int rack = dice_.Roll(4); rack > 0; --rack) {
+    RegisterRack(zone, kCpuType, ++next_rack_, 2 + random_.Uniform(6));
+    for (int rack = random_.Uniform(4); rack > 0; --rack) {
       RegisterRack(zone, kRackType, ++next_rack_, rack_nodes_);
     }
   }
@@ -92,7 +92,7 @@ void World::MakeCatalogue() {
 }
 
 void World::RegisterRack(const std::string& zone, const std::string& type, int rack, int count) {
-  capacity::RegisterMachines command = SomeRack(dice_, zone, type, rack, count);
+  capacity::RegisterMachines command = SomeRack(random_, zone, type, rack, count);
   if (!cloud_.capacity.Run(command, cloud_.now).ok()) checker_.Fail("machines are not taken");
   registered_.push_back(std::move(command));
 }
@@ -107,10 +107,10 @@ void World::MakeClusters() {
 void World::Step(int number) {
   cloud_.trace.step = number;
   PassTime();
-  const int kind = dice_.Roll(100);
-  if (!to_restore_.empty() ? dice_.OneIn(10) : dice_.Roll(1000) < weather_.restores) {
+  const int kind = random_.Uniform(100);
+  if (!to_restore_.empty() ? random_.OneIn(10) : random_.Uniform(1000) < weather_.restores) {
     StepRestore();
-  } else if (dice_.Percent(weather_.questions)) {
+  } else if (random_.Percent(weather_.questions)) {
     StepQuestion();
   } else if (kind < 55) {
     StepReplica();
@@ -123,7 +123,7 @@ void World::Step(int number) {
   } else if (kind < 97) {
     StepNetwork();
   } else if (kind < 98) {
-    if (dice_.OneIn(4)) RestartReplica(SomeReplica());
+    if (random_.OneIn(4)) RestartReplica(SomeReplica());
   } else {
     Restart();
   }

@@ -11,9 +11,9 @@
 #include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/collector.h"
-#include "tests/simulation/dice.h"
 #include "tests/simulation/fleet.h"
 #include "tests/simulation/options.h"
+#include "tests/simulation/random.h"
 #include "tests/simulation/replica.h"
 #include "tests/simulation/requests.h"
 #include "tests/simulation/survey.h"
@@ -42,7 +42,7 @@ class World {
  private:
   // --- set-up (world.cc) ---
   Replica::Surroundings Around() {
-    return {cloud_, network_, dice_, weather_, checker_, policy_, options_.bug};
+    return {cloud_, network_, random_, weather_, checker_, policy_, options_.bug};
   }
   void MakeCatalogue();
   void MakeClusters();
@@ -160,7 +160,7 @@ class World {
   void TellStock();
 
   const Options options_;
-  Dice dice_;
+  Random random_;
   Weather weather_;
   lifecycle::Policy policy_;
   Cloud cloud_;

@@ -236,18 +236,18 @@ TEST(OrphanMemory, NeverReleasesWhatHadAPoolWithinTheGrace) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    const auto dice = [&](size_t sides) { return static_cast<size_t>(random() % sides); };
+    const auto uniform = [&](size_t n) { return static_cast<size_t>(random() % n); };
     OrphanPolicy policy;
     policy.mass_percent = 100;
-    policy.most_a_round = 1 + static_cast<int>(dice(3));
+    policy.most_a_round = 1 + static_cast<int>(uniform(3));
     OrphanMemory memory;
     std::map<std::string, absl::Duration> last_sound;  // with a pool, or unknown to all
     absl::Duration now = {};
     for (int round = 0; round < 40; ++round) {
-      now += absl::Minutes(dice(8));
+      now += absl::Minutes(uniform(8));
       Books books = ClosedBooks(6);
       for (size_t i = books.pools.size(); i-- > 0;) {
-        if (dice(4) == 0) continue;
+        if (uniform(4) == 0) continue;
         books.pools.erase(books.pools.begin() + static_cast<std::ptrdiff_t>(i));
       }
       for (const PoolEntry& pool : books.pools) last_sound[pool.uid] = now;

@@ -182,13 +182,13 @@ TEST(Books, WhateverIsChangedInClosedBooksShows) {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    const auto dice = [&](size_t sides) { return static_cast<size_t>(random() % sides); };
-    Books books = ClosedBooks(1 + dice(5));
-    const size_t i = dice(books.pools.size());
+    const auto uniform = [&](size_t n) { return static_cast<size_t>(random() % n); };
+    Books books = ClosedBooks(1 + uniform(5));
+    const size_t i = uniform(books.pools.size());
     const auto erase = [](auto& from, size_t at) {
       from.erase(from.begin() + static_cast<std::ptrdiff_t>(at));
     };
-    switch (dice(10)) {
+    switch (uniform(10)) {
       case 0:
         erase(books.pools, i);
         break;
@@ -211,13 +211,13 @@ TEST(Books, WhateverIsChangedInClosedBooksShows) {
         books.configurations.push_back({"ghost", 1});
         break;
       case 7:
-        books.holdings[i].nodes += dice(2) == 0 ? 1 : -1;
+        books.holdings[i].nodes += uniform(2) == 0 ? 1 : -1;
         break;
       case 8:
-        erase(books.claims[i].machines, dice(3));
+        erase(books.claims[i].machines, uniform(3));
         break;
       default:
-        erase(books.pools[i].nodes, dice(3));
+        erase(books.pools[i].nodes, uniform(3));
     }
     EXPECT_FALSE(Differences(books).empty());
   }
@@ -226,34 +226,32 @@ TEST(Books, WhateverIsChangedInClosedBooksShows) {
 // --- what a pool goes through ---
 
 void Act(Simulation& sim, std::mt19937_64& random) {
-  const auto dice = [&](int sides) {
-    return static_cast<int>(random() % static_cast<uint64_t>(sides));
-  };
-  switch (dice(12)) {
+  const auto uniform = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
+  switch (uniform(12)) {
     case 0:
-      if (!sim.pool()->deleting()) sim.Resize(dice(9));
+      if (!sim.pool()->deleting()) sim.Resize(uniform(9));
       return;
     case 1:
-      if (dice(4) == 0) sim.Delete();
+      if (uniform(4) == 0) sim.Delete();
       return;
     case 2:
-      sim.quota_away = dice(3) == 0;
+      sim.quota_away = uniform(3) == 0;
       return;
     case 3:
-      sim.capacity_away = dice(3) == 0;
+      sim.capacity_away = uniform(3) == 0;
       return;
     case 4:
-      sim.limit = 2 + dice(9);
+      sim.limit = 2 + uniform(9);
       return;
     case 5:
       return sim.Serve();
     case 6:
-      return sim.Advance(absl::Minutes(dice(20)));
+      return sim.Advance(absl::Minutes(uniform(20)));
     case 7:
     case 8:
       return static_cast<void>(sim.Agents());
     default:
-      return static_cast<void>(sim.Pass(dice(5) == 0));
+      return static_cast<void>(sim.Pass(uniform(5) == 0));
   }
 }
 

@@ -42,8 +42,8 @@ class World : public Simulation {
 
   bool leaderless = false;
 
-  int Dice(int sides) { return static_cast<int>(random_() % static_cast<uint64_t>(sides)); }
-  bool OneIn(int n) { return Dice(n) == 0; }
+  int Uniform(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
+  bool OneIn(int n) { return Uniform(n) == 0; }
 
   // As services/lifecycle/api/advisor.cc does it: what one pass was granted, nobody keeps for the
   // next.
@@ -73,9 +73,9 @@ class World : public Simulation {
 
   // A pool in some state, with work on its Nodes and some of them protected.
   void MakeUp() {
-    limit = OneIn(3) ? Dice(8) : 50;
-    if (OneIn(2)) OthersTake(static_cast<size_t>(92 + Dice(9)));
-    const int target = Dice(8);
+    limit = OneIn(3) ? Uniform(8) : 50;
+    if (OneIn(2)) OthersTake(static_cast<size_t>(92 + Uniform(9)));
+    const int target = Uniform(8);
     Apply([&](Spec& spec) {
       spec.target_nodes = target;
       spec.scale_down_strategy =
@@ -84,11 +84,11 @@ class World : public Simulation {
     });
     if (!Converge()) std::abort();
     for (const std::string& machine : NodeMachines()) {
-      if (OneIn(3)) SetActive(machine, true, 1 + Dice(5));
+      if (OneIn(3)) SetActive(machine, true, 1 + Uniform(5));
       if (OneIn(5))
         Must(UpdateNode{.name = NodeName(kSimPool, machine),
                         .protect_until_time = now() + absl::Hours(1)});
-      Advance(absl::Seconds(Dice(100)));
+      Advance(absl::Seconds(Uniform(100)));
     }
     if (!Converge()) std::abort();
   }
@@ -127,7 +127,7 @@ TEST(Preview, OfAResizeIsWhatThenHappens) {
     SCOPED_TRACE(Describe(seed));
     World world(seed);
     world.MakeUp();
-    ResizeNodePool order{.name = kSimPool, .target_nodes = world.Dice(10)};
+    ResizeNodePool order{.name = kSimPool, .target_nodes = world.Uniform(10)};
     const std::set<std::string> before = world.NodeMachines();
     const int64_t granted = world.pool()->account.granted_nodes;
     for (const std::string& machine : before) {
@@ -172,7 +172,7 @@ TEST(Preview, OfReconfigureRebootsIsWhatThenHappens) {
   for (uint64_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE(Describe(seed));
     World world(seed);
-    world.Create(1 + world.Dice(6));
+    world.Create(1 + world.Uniform(6));
     ASSERT_TRUE(world.Converge());
     const std::set<std::string> machines = world.NodeMachines();
     if (world.OneIn(2)) world.Stage(kNewerProfile);
@@ -206,14 +206,14 @@ TEST(Preview, OfAnOrderToANodeIsWhatThenHappens) {
     const std::set<std::string> machines = world.NodeMachines();
     if (machines.empty()) continue;
     const auto any = [&] {
-      return NodeName(kSimPool,
-                      *std::next(machines.begin(), world.Dice(static_cast<int>(machines.size()))));
+      return NodeName(
+          kSimPool, *std::next(machines.begin(), world.Uniform(static_cast<int>(machines.size()))));
     };
     const auto order = [&](const std::string& node) {
       return OrderNode{.name = node,
-                       .verb = static_cast<OrderNode::Verb>(world.Dice(4)),
+                       .verb = static_cast<OrderNode::Verb>(world.Uniform(4)),
                        .force = world.OneIn(3),
-                       .reboot = static_cast<Reboot>(1 + world.Dice(3))};
+                       .reboot = static_cast<Reboot>(1 + world.Uniform(3))};
     };
     if (world.OneIn(2)) (void)world.Run(order(any()));
     if (world.OneIn(2) && !world.Converge()) FAIL();

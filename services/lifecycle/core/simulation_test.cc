@@ -310,39 +310,39 @@ TEST(SimulationProperty, ConvergesWhateverHappens) {
   for (uint64_t seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    const auto dice = [&](int sides) {
-      return static_cast<int>(random() % static_cast<uint64_t>(sides));
+    const auto uniform = [&](int n) {
+      return static_cast<int>(random() % static_cast<uint64_t>(n));
     };
     Simulation sim(seed);
     sim.boot_failure = 0.1;
-    sim.Create(dice(8),
-               dice(2) == 0 ? ScaleDownStrategy::kIdleOnly : ScaleDownStrategy::kPreferIdle);
+    sim.Create(uniform(8),
+               uniform(2) == 0 ? ScaleDownStrategy::kIdleOnly : ScaleDownStrategy::kPreferIdle);
     for (int step = 0; step < 60; ++step) {
-      switch (dice(9)) {
+      switch (uniform(9)) {
         case 0:
-          sim.Resize(dice(12));
+          sim.Resize(uniform(12));
           break;
         case 1:
           sim.Pass(/*dies=*/true);
           break;
         case 2:
-          sim.quota_away = dice(3) == 0;
-          sim.capacity_away = dice(3) == 0;
-          sim.configuration_away = dice(3) == 0;
+          sim.quota_away = uniform(3) == 0;
+          sim.capacity_away = uniform(3) == 0;
+          sim.configuration_away = uniform(3) == 0;
           break;
         case 3:
           sim.Agents();
           break;
         case 4:
-          sim.limit = dice(15);
+          sim.limit = uniform(15);
           break;
         case 5:
-          if (!sim.machines().empty()) sim.SetActive(*sim.machines().begin(), dice(2) == 0);
+          if (!sim.machines().empty()) sim.SetActive(*sim.machines().begin(), uniform(2) == 0);
           break;
         case 6:
           sim.Serve();
-          sim.catalogue.offered = dice(8) != 0;
-          sim.Advance(absl::Seconds(dice(5)));
+          sim.catalogue.offered = uniform(8) != 0;
+          sim.Advance(absl::Seconds(uniform(5)));
           break;
         default:
           sim.Pass();

@@ -28,7 +28,7 @@ class RandomWorld {
     staged.Put(Cluster{.name = kCluster, .zone = "US-EAST-04A"});
     staged.Put(Lease{.holder = "a", .epoch = 1});
     MakePool();
-    const int size = Dice(9);
+    const int size = Uniform(9);
     for (int i = 0; i < size; ++i) nodes_.push_back(MakeNode(i));
     MakeAccount();
     staged.Put(pool_);
@@ -67,11 +67,11 @@ class RandomWorld {
  private:
   static constexpr int kRack = 3;
 
-  int Dice(int sides) { return static_cast<int>(random_() % static_cast<uint64_t>(sides)); }
-  bool OneIn(int n) { return Dice(n) == 0; }
+  int Uniform(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
+  bool OneIn(int n) { return Uniform(n) == 0; }
   template <class T>
   T Pick(std::initializer_list<T> of) {
-    return *(of.begin() + Dice(static_cast<int>(of.size())));
+    return *(of.begin() + Uniform(static_cast<int>(of.size())));
   }
   absl::Time Ago() { return now - absl::Seconds(Pick({0, 1, 2, 60, 300, 900, 1800, 7200})); }
   // kNever at times.
@@ -87,7 +87,7 @@ class RandomWorld {
     pool_.create_time = now - absl::Hours(3);
     Spec& spec = pool_.spec;
     spec.instance_type = "gd-8xa100-i128";
-    spec.target_nodes = Dice(9);
+    spec.target_nodes = Uniform(9);
     if (nodes_per_rack_ > 0) spec.target_nodes -= spec.target_nodes % nodes_per_rack_;
     spec.scale_down_strategy =
         Pick<ScaleDownStrategy>({ScaleDownStrategy::kIdleOnly, ScaleDownStrategy::kPreferIdle});
@@ -96,7 +96,7 @@ class RandomWorld {
     if (OneIn(4)) spec.compute_class = "spot";
     if (OneIn(6)) spec.node_affinity = {{{"row", "In", {"7"}}}};
     if (OneIn(3)) spec.node_labels = {{"team", "ml"}};
-    if (!spec.spot() && OneIn(3)) spec.prefill = Prefill{true, Pick({0, 60}), Dice(5)};
+    if (!spec.spot() && OneIn(3)) spec.prefill = Prefill{true, Pick({0, 60}), Uniform(5)};
     if (OneIn(6)) pool_.delete_time = Ago();
     if (OneIn(2)) MakeReconfiguration();
     if (OneIn(2)) pool_.status.node_profile = Profile();
@@ -120,9 +120,9 @@ class RandomWorld {
     node.name = NodeName(kPool, node.machine);
     node.pool_uid = pool_.uid;
     node.rack = absl::StrCat("rack-", i / kRack);
-    node.state = static_cast<NodeState>(Dice(kNodeStates));
+    node.state = static_cast<NodeState>(Uniform(kNodeStates));
     if (OneIn(3)) node.state = NodeState::kProduction;
-    node.create_time = now - absl::Hours(2) + absl::Seconds(Dice(100));
+    node.create_time = now - absl::Hours(2) + absl::Seconds(Uniform(100));
     node.state_time = Ago();
     Desire(node);
     Observe(node);
@@ -210,10 +210,10 @@ class RandomWorld {
     for (const Node& node : nodes_)
       account.prefill_nodes += node.replace_time != kNever || IsAskedToGo(node) ? 1 : 0;
     if (OneIn(8)) ++account.prefill_nodes;
-    if (OneIn(8)) account.deferred_nodes = Dice(2);
+    if (OneIn(8)) account.deferred_nodes = Uniform(2);
     if (OneIn(4)) account.leaving_racks = {"rack-0", "rack-9"};
-    account.requested_nodes = static_cast<int64_t>(nodes_.size()) + Dice(3);
-    account.granted_nodes = account.requested_nodes + Dice(3);
+    account.requested_nodes = static_cast<int64_t>(nodes_.size()) + Uniform(3);
+    account.granted_nodes = account.requested_nodes + Uniform(3);
     account.generation = 5;
   }
 
@@ -222,7 +222,7 @@ class RandomWorld {
                   !OneIn(10)};
     if (OneIn(12)) catalogue_.type.reset();
     quota_away_ = OneIn(6);
-    limit_ = Dice(14);
+    limit_ = Uniform(14);
     charged_ = pool_.account.granted_nodes;
     using A = PeerReply<ClaimFacts>;
     claim_.state = OneIn(6) ? A::State::kAway : A::State::kHere;
@@ -249,7 +249,7 @@ class RandomWorld {
     if (OneIn(3)) value.machines.push_back("h1");
     if (OneIn(3)) value.machines.push_back("h2");
     const auto held = static_cast<int64_t>(value.machines.size());
-    value.in_service = held + Dice(3);
+    value.in_service = held + Uniform(3);
     value.matching = OneIn(3) ? 0 : value.in_service;
     value.reason = Pick({R::kQueued, R::kPartial, R::kNoneAvailable});
     if (!pool_.spec.spot()) return;

@@ -10,25 +10,25 @@
 namespace muster::simulation {
 
 // Chance that follows from the seed alone, on every machine.
-class Dice {
+class Random {
  public:
-  explicit Dice(uint64_t seed) : random_(seed) {}
+  explicit Random(uint64_t seed) : engine_(seed) {}
 
-  // 0 to sides - 1.
-  int Roll(int sides) { return static_cast<int>(random_() % static_cast<uint64_t>(sides)); }
-  bool OneIn(int sides) { return Roll(sides) == 0; }
-  bool Percent(int chance) { return Roll(100) < chance; }
+  // 0 to n - 1, each as likely.
+  int Uniform(int n) { return static_cast<int>(engine_() % static_cast<uint64_t>(n)); }
+  bool OneIn(int n) { return Uniform(n) == 0; }
+  bool Percent(int chance) { return Uniform(100) < chance; }
   // `all` must not be empty.
   template <class T>
   const T& Pick(const std::vector<T>& all) {
-    return all[static_cast<size_t>(Roll(static_cast<int>(all.size())))];
+    return all[static_cast<size_t>(Uniform(static_cast<int>(all.size())))];
   }
   absl::Duration UpTo(absl::Duration most) {
-    return absl::Milliseconds(Roll(static_cast<int>(absl::ToInt64Milliseconds(most)) + 1));
+    return absl::Milliseconds(Uniform(static_cast<int>(absl::ToInt64Milliseconds(most)) + 1));
   }
 
  private:
-  std::mt19937_64 random_;
+  std::mt19937_64 engine_;
 };
 
 // How unkind a seed is: each kind of fault is left out in some seeds, so that others have their
@@ -58,8 +58,8 @@ struct Weather {
   int clock = 0;          // of a database is set, in a thousand
   int restores = 0;       // of a service to its past, in a thousand
 
-  static Weather Of(Dice& dice) {
-    const auto some = [&](int most) { return dice.OneIn(3) ? 0 : dice.Roll(most) + 1; };
+  static Weather Of(Random& random) {
+    const auto some = [&](int most) { return random.OneIn(3) ? 0 : random.Uniform(most) + 1; };
     Weather w;
     w.lost_call = some(15);
     w.lost_answer = some(15);
@@ -81,12 +81,12 @@ struct Weather {
     w.admin = some(10);
     w.questions = some(10);
     w.callers = 1 + some(5);
-    if (dice.OneIn(4)) {
-      w.reboots = 50 + dice.Roll(40);
+    if (random.OneIn(4)) {
+      w.reboots = 50 + random.Uniform(40);
       w.callers += 5;
     }
-    if (dice.OneIn(3)) w.clock = 1 + dice.Roll(4);
-    if (dice.OneIn(2)) w.restores = 1 + dice.Roll(6);
+    if (random.OneIn(3)) w.clock = 1 + random.Uniform(4);
+    if (random.OneIn(2)) w.restores = 1 + random.Uniform(6);
     return w;
   }
   // No fault at all, nothing comes any more.
