@@ -79,16 +79,16 @@ class UnaryCaller final : public Caller, private Completion {
                                                    grpc::CompletionQueue*);
   // Makes the request of the next call out of that of the last one.
   using Prepare = std::function<void(Request&)>;
-  // Judges an answer that is OK. An error counts as many failures as the last such answer had
+  // Evaluates an answer that is OK. An error counts as many failures as the last such answer had
   // operations.
-  using Judge = std::function<Outcome(const Response&)>;
+  using Evaluate = std::function<Outcome(const Response&)>;
 
-  UnaryCaller(Connection& connection, Method method, Prepare prepare, Judge judge)
+  UnaryCaller(Connection& connection, Method method, Prepare prepare, Evaluate evaluate)
       : queue_(connection.queue()),
         stub_(Service::NewStub(connection.channel())),
         method_(method),
         prepare_(std::move(prepare)),
-        judge_(std::move(judge)) {}
+        evaluate_(std::move(evaluate)) {}
 
   void Issue(Listener& listener) override {
     listener_ = &listener;
@@ -104,7 +104,7 @@ class UnaryCaller final : public Caller, private Completion {
  private:
   void Complete() override {
     if (status_.ok()) {
-      last_ = judge_(response_);
+      last_ = evaluate_(response_);
     } else {
       last_.failed = last_.operations;
     }
@@ -115,7 +115,7 @@ class UnaryCaller final : public Caller, private Completion {
   const std::unique_ptr<Stub> stub_;
   const Method method_;
   const Prepare prepare_;
-  const Judge judge_;
+  const Evaluate evaluate_;
   Listener* listener_ = nullptr;
   std::optional<grpc::ClientContext> context_;
   std::unique_ptr<Reader> reader_;
@@ -129,9 +129,9 @@ template <class Service, class Request, class Response>
 std::unique_ptr<Caller> MakeCaller(
     Connection& connection, typename UnaryCaller<Service, Request, Response>::Method method,
     typename UnaryCaller<Service, Request, Response>::Prepare prepare,
-    typename UnaryCaller<Service, Request, Response>::Judge judge) {
+    typename UnaryCaller<Service, Request, Response>::Evaluate evaluate) {
   return std::make_unique<UnaryCaller<Service, Request, Response>>(
-      connection, method, std::move(prepare), std::move(judge));
+      connection, method, std::move(prepare), std::move(evaluate));
 }
 
 // A blocking call, for setting up. The error names the request.
