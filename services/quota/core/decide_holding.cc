@@ -61,7 +61,7 @@ absl::StatusOr<Step> Next(const Standing& standing, const SyncHolding& command, 
   return step;
 }
 
-Verdict Judge(int64_t limit, int64_t held, bool refused) {
+Verdict VerdictOf(int64_t limit, int64_t held, bool refused) {
   if (limit == 0) return Verdict::kNotSet;
   return refused || held > limit ? Verdict::kOver : Verdict::kUnder;
 }
@@ -70,7 +70,7 @@ Verdict Judge(int64_t limit, int64_t held, bool refused) {
 HoldingOutcome Tell(const SyncHolding& command, int64_t limit, int64_t nodes, bool refused,
                     const KeyUse& use, int64_t revision) {
   HoldingOutcome answer{
-      Judge(limit, use.held(), refused), nodes, limit, use.held(), revision, refused, {}};
+      VerdictOf(limit, use.held(), refused), nodes, limit, use.held(), revision, refused, {}};
   if (answer.verdict == Verdict::kOver)
     answer.holders = use.HoldersBeside(command.pool_uid, nodes, kMaxHoldersListed);
   return answer;

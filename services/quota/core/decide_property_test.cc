@@ -16,11 +16,11 @@
 #include "services/quota/core/decide.h"
 #include "services/quota/core/overrides.h"
 
-// Random histories: what must hold after every step, whatever happened before.
+// Random workloads: what must hold after every step, whatever happened before.
 namespace muster::quota {
 namespace {
 
-constexpr unsigned kHistories = 10'000;
+constexpr unsigned kWorkloads = 10'000;
 constexpr int kSteps = 20;
 
 // One request for a holding, before and after.
@@ -34,9 +34,9 @@ struct Request {
 };
 
 // Three keys, five pools, limits that change, overrides that come and go.
-class History {
+class Workload {
  public:
-  explicit History(unsigned seed) : random_(seed) {}
+  explicit Workload(unsigned seed) : random_(seed) {}
 
   // Anything but a request.
   void ChangeLimits() {
@@ -126,13 +126,13 @@ class History {
   absl::Time now_ = absl::FromUnixSeconds(1'750'000'000);
 };
 
-void ForEachStep(const std::function<void(History&)>& step) {
-  for (unsigned seed = 0; seed < kHistories; ++seed) {
+void ForEachStep(const std::function<void(Workload&)>& step) {
+  for (unsigned seed = 0; seed < kWorkloads; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    History history(seed);
+    Workload workload(seed);
     for (int i = 0; i < kSteps; ++i) {
-      if (history.Pick(4) == 0) history.ChangeLimits();
-      step(history);
+      if (workload.Pick(4) == 0) workload.ChangeLimits();
+      step(workload);
       if (::testing::Test::HasFailure()) return;
     }
   }
@@ -141,30 +141,30 @@ void ForEachStep(const std::function<void(History&)>& step) {
 TEST(QuotaProperties, NothingGrowsOverTheLimitThatIsInForce) {
   int granted = 0;
   int refused = 0;
-  ForEachStep([&](History& history) {
-    const SyncHolding wish = history.Wish();
-    const int64_t held = history.state().Held(wish.quota);
-    const Request request = history.Send(wish);
-    if (history.state().Held(wish.quota) > held) {
+  ForEachStep([&](Workload& workload) {
+    const SyncHolding wish = workload.Wish();
+    const int64_t held = workload.state().Held(wish.quota);
+    const Request request = workload.Send(wish);
+    if (workload.state().Held(wish.quota) > held) {
       ++granted;
-      ASSERT_LE(history.state().Held(wish.quota), history.LimitOf(wish.quota));
+      ASSERT_LE(workload.state().Held(wish.quota), workload.LimitOf(wish.quota));
     }
     if (request.answer.ok() && request.answer->refused) {
       ++refused;
       ASSERT_GT(held + wish.nodes - (request.before ? request.before->nodes : 0),
-                history.LimitOf(wish.quota))
+                workload.LimitOf(wish.quota))
           << "it would have fitted";
     }
   });
-  // The histories show something only if both happen often.
+  // The workloads show something only if both happen often.
   EXPECT_GT(granted, 10'000);
   EXPECT_GT(refused, 10'000);
 }
 
 TEST(QuotaProperties, ARequestSentTwiceHasTheEffectOfOne) {
-  ForEachStep([](History& history) {
-    const Request first = history.Send(history.Wish());
-    const Request second = history.Send(first.command);
+  ForEachStep([](Workload& workload) {
+    const Request first = workload.Send(workload.Wish());
+    const Request second = workload.Send(first.command);
     ASSERT_EQ(second.changes, 0u);
     ASSERT_EQ(first.answer.status(), second.answer.status());
     if (!first.answer.ok()) return;
@@ -177,21 +177,21 @@ TEST(QuotaProperties, ARequestSentTwiceHasTheEffectOfOne) {
 
 // Sum and order of every key's holders are what the rows say, also after something was taken back.
 TEST(QuotaProperties, NothingIsLost) {
-  ForEachStep([](History& history) {
-    history.Fail(history.Wish());
-    history.Send(history.Wish());
+  ForEachStep([](Workload& workload) {
+    workload.Fail(workload.Wish());
+    workload.Send(workload.Wish());
     std::map<std::string, int64_t> held;
     std::map<std::string, std::vector<std::tuple<int64_t, std::string, int64_t>>> holders;
-    for (const auto& [name, holding] : history.state().table<Holding>().rows()) {
+    for (const auto& [name, holding] : workload.state().table<Holding>().rows()) {
       const Holding& row = *holding.row;
       held[row.quota] += row.nodes;
       if (row.nodes > 0) holders[row.quota].emplace_back(-row.nodes, row.pool_uid, row.nodes);
     }
-    for (const std::string& quota : History::Quotas()) {
+    for (const std::string& quota : Workload::Quotas()) {
       auto& wanted = holders[quota];
       std::sort(wanted.begin(), wanted.end());
-      const Holders told = history.state().UseOf(quota).HoldersBeside("", 0, 100);
-      ASSERT_EQ(history.state().Held(quota), held[quota]);
+      const Holders told = workload.state().UseOf(quota).HoldersBeside("", 0, 100);
+      ASSERT_EQ(workload.state().Held(quota), held[quota]);
       ASSERT_EQ(told.largest.size(), wanted.size());
       ASSERT_EQ(told.others, 0);
       ASSERT_EQ(told.other_nodes, 0);
@@ -205,10 +205,10 @@ TEST(QuotaProperties, NothingIsLost) {
 
 TEST(QuotaProperties, AnOlderGenerationNeverWins) {
   int older = 0;
-  ForEachStep([&](History& history) {
-    const SyncHolding wish = history.Wish();
-    const bool late = !wish.release && FindReleased(history.state(), wish.pool_uid) != nullptr;
-    const Request request = history.Send(wish);
+  ForEachStep([&](Workload& workload) {
+    const SyncHolding wish = workload.Wish();
+    const bool late = !wish.release && FindReleased(workload.state(), wish.pool_uid) != nullptr;
+    const Request request = workload.Send(wish);
     if (late) {
       ASSERT_TRUE(absl::IsFailedPrecondition(request.answer.status()));
       return;
@@ -230,14 +230,14 @@ TEST(QuotaProperties, AnOlderGenerationNeverWins) {
 // Whatever comes late: nothing is charged to a pool that was released.
 TEST(QuotaProperties, WhatWasReleasedDoesNotComeBack) {
   int late = 0;
-  ForEachStep([&](History& history) {
-    const SyncHolding wish = history.Wish();
-    const bool released = FindReleased(history.state(), wish.pool_uid) != nullptr;
-    const Request request = history.Send(wish);
-    ASSERT_THAT(Audit(history.state()), ::testing::IsEmpty());
+  ForEachStep([&](Workload& workload) {
+    const SyncHolding wish = workload.Wish();
+    const bool released = FindReleased(workload.state(), wish.pool_uid) != nullptr;
+    const Request request = workload.Send(wish);
+    ASSERT_THAT(Audit(workload.state()), ::testing::IsEmpty());
     if (request.answer.ok() && wish.release) {
       ASSERT_FALSE(request.after.has_value());
-      ASSERT_NE(FindReleased(history.state(), wish.pool_uid), nullptr);
+      ASSERT_NE(FindReleased(workload.state(), wish.pool_uid), nullptr);
     }
     if (!released || wish.release) return;
     ++late;
@@ -249,8 +249,8 @@ TEST(QuotaProperties, WhatWasReleasedDoesNotComeBack) {
 }
 
 TEST(QuotaProperties, ARefusedGrowthChangesNothingButTheGeneration) {
-  ForEachStep([](History& history) {
-    const Request request = history.Send(history.Wish());
+  ForEachStep([](Workload& workload) {
+    const Request request = workload.Send(workload.Wish());
     if (!request.answer.ok() || !request.answer->refused) return;
     Holding wanted = request.before.value_or(
         Holding{request.command.quota, request.command.pool_uid, 0, 0, "p", request.now});
@@ -264,17 +264,17 @@ TEST(QuotaProperties, ARefusedGrowthChangesNothingButTheGeneration) {
 // next change lies ahead.
 TEST(QuotaProperties, SettlingBringsTheRowsUpToTheClockOnce) {
   int applied = 0;
-  ForEachStep([&](History& history) {
-    history.ChangeLimits();
-    State state = history.state();
+  ForEachStep([&](Workload& workload) {
+    workload.ChangeLimits();
+    State state = workload.state();
     StagedState<State> staged(state, 0);
-    applied += static_cast<int>(Decide(staged, ApplyOverrides{}, history.now()));
-    ASSERT_GT(state.NextChangeOfAll(), history.now());
+    applied += static_cast<int>(Decide(staged, ApplyOverrides{}, workload.now()));
+    ASSERT_GT(state.NextChangeOfAll(), workload.now());
     for (const auto& [name, quota] : state.table<Quota>().rows()) {
-      ASSERT_EQ(LimitInForce(*quota.row), LimitAt(*quota.row, history.now()));
-      ASSERT_EQ(LimitInForce(*quota.row), history.LimitOf(name)) << "settling changed a limit";
+      ASSERT_EQ(LimitInForce(*quota.row), LimitAt(*quota.row, workload.now()));
+      ASSERT_EQ(LimitInForce(*quota.row), workload.LimitOf(name)) << "settling changed a limit";
     }
-    ASSERT_EQ(Decide(staged, ApplyOverrides{}, history.now()), 0u);
+    ASSERT_EQ(Decide(staged, ApplyOverrides{}, workload.now()), 0u);
   });
   EXPECT_GT(applied, 1'000);
 }
