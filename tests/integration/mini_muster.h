@@ -41,7 +41,8 @@ class MiniMuster {
     // A Postgres of its own, for outages.
     bool own_cluster = false;
     // The destructor audits the books of the four services (AuditBooks), if all processes still
-    // run. (That one which nobody killed or terminated has ended fails the test in any case.) Set to false if the test holds and claims for pools that lifecycle does not know.
+    // run. Set to false if the test holds and claims for pools that lifecycle does not know. (A
+    // program that has ended, and that nobody killed or terminated, fails the test in any case.)
     bool audit_books = true;
     // All calls by mutual TLS. Every program has a certificate of authority() under its own name,
     // in the trust domain muster.test; the test itself and musterctl are `ci`. The policy lets each

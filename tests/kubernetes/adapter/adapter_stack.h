@@ -108,8 +108,8 @@ class AdapterStack {
   // `127.0.0.1:port` of the listener that the replica's port file has under that name.
   std::string AddressOf(size_t replica, const std::string& name) const;
   void Deploy();
-  // Fails the test if a signal has ended the replica's adapter that no test sent; by an exit code of
-  // its own it ends where it finds that it is at the wrong place.
+  // Fails the test if a signal has ended the replica's adapter that no test sent. With an exit code
+  // it ends by itself where it finds that it is at the wrong place.
   void ExpectNoCrash(size_t replica);
 
   const TempFolder folder_;  // deleted last
