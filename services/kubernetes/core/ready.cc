@@ -46,8 +46,11 @@ int64_t SummarizedGeneration(const StatusFacts& facts, const Json& conditions) {
 }
 
 Summary Summarize(const StatusFacts& facts, const Json& conditions) {
-  if (facts.object->deleting || (facts.pool != nullptr && facts.pool->has_delete_time()))
-    return NotReady(reason::kPendingDelete, "The NodePool is being deleted.");
+  if (facts.object->deleting || (facts.pool != nullptr && facts.pool->has_delete_time())) {
+    const bool stays = facts.refusal && facts.refusal->kind == Refusal::Kind::kUndeleted;
+    return NotReady(reason::kPendingDelete,
+                    stays ? facts.refusal->message : "The NodePool is being deleted.", stays);
+  }
   if (facts.held) return NotReady(kRemovalsHeld, *facts.held, true);
   if (facts.refusal) {
     return NotReady(PlaceOf(*facts.refusal).condition.reason, facts.refusal->message,

@@ -110,6 +110,15 @@ TEST_F(ReadyTest, OneThatWaitsForTheFormerOfItsNameIsNotStalled) {
   EXPECT_EQ(Show()["observedGeneration"], 1);
 }
 
+TEST_F(ReadyTest, ADeletedOneThatMayNotGoIsStalled) {
+  object_.deleting = true;
+  EXPECT_EQ(Ready(), "False/PendingDelete Reconciling");
+  facts_.refusal = Refusal{1, "not by you", Refusal::Kind::kUndeleted};
+  EXPECT_EQ(Ready(), "False/PendingDelete Stalled");
+  EXPECT_EQ(Find(Show(), "Ready")["message"], "not by you");
+  EXPECT_EQ(Find(Show(), "NodesRemoved")["status"], "Unknown");
+}
+
 // What was said of an earlier spec makes nobody think that the one of now is met.
 TEST_F(ReadyTest, ASpecThatIsNotTakenUpIsNotReady) {
   object_.generation = 2;
