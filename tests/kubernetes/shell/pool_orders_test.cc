@@ -70,6 +70,27 @@ TEST_F(PoolOrdersTest, AFormerPoolThatMayNotBeDeletedIsSaid) {
               AllOf(HasSubstr("of an earlier object"), HasSubstr("not by you")));
 }
 
+// Nobody can be told that its Nodes are gone: that is no reason to keep it.
+TEST_F(PoolOrdersTest, ADeletedObjectGoesThoughItsLastStatusIsRefused) {
+  Bind(lifecycle_);
+  DeleteObject();
+  const auto fail_with = [&](int code) {
+    ForgetPool();
+    api_server_.FailNoMore();
+    api_server_.FailNext(
+        {.verb = "PATCH", .code = code, .count = 1'000, .body_contains = condition::kNodesRemoved});
+  };
+  const auto is_gone = [&] {
+    (void)Reconcile();
+    return absl::IsNotFound(
+        api_->Get(absl::StrCat(kubernetes::kNodePoolsPath, "/", kPool)).status());
+  };
+  fail_with(503);
+  EXPECT_FALSE(is_gone()) << "what passes is waited for";
+  fail_with(403);
+  Until(is_gone, "that it is let go");
+}
+
 TEST_F(PoolOrdersTest, ADeletedObjectWhoseFinalizerMayNotBeRemovedSaysSoOnce) {
   Bind(lifecycle_);
   DeleteObject();

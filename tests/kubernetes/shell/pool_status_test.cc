@@ -300,30 +300,6 @@ TEST_F(PoolStatusTest, WhatAnEarlierProcessHeldIsShownUntilItIsKnownToBeOver) {
   EXPECT_EQ(Says(kubernetes::kRemovalsHeld), "");
 }
 
-// Nobody can be told that its Nodes are gone: that is no reason to keep it.
-TEST_F(PoolStatusTest, ADeletedOneGoesThoughItsLastStatusIsRefused) {
-  Start(Edition::kCurrent, false);
-  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
-  for (const int code : {503, 403}) {
-    DeleteObject();
-    ForgetPool();
-    clock_.Advance(kStatusInterval);
-    api_server_.FailNext(
-        {.verb = "PATCH", .code = code, .count = 1'000, .body_contains = condition::kNodesRemoved});
-    const auto is_gone = [&] {
-      (void)reconciler_->Reconcile(kName);
-      const std::string path = absl::StrCat(kubernetes::kNodePoolsPath, "/", kName);
-      return absl::IsNotFound(api_->Get(path).status());
-    };
-    if (code == 503) {
-      EXPECT_FALSE(is_gone()) << "what passes is waited for";
-    } else {
-      Until(is_gone, "that it is let go");
-    }
-    api_server_.FailNoMore();
-  }
-}
-
 TEST_F(PoolStatusTest, SaysThatTheApiServerRefusesTheFinalizer) {
   using Fault = std::pair<int, const char*>;
   for (const auto& [code, message] :
