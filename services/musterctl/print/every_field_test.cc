@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "services/musterctl/manifest/manifest.h"
 #include "services/musterctl/print/objects.h"
 
 // What `-o yaml` and `-o json` print of a resource: all of it.
@@ -228,6 +230,43 @@ TEST(EveryField, WhatThereIsNoneOfIsLeftOut) {
   EXPECT_FALSE(ToObject(Item(lifecycle::v1::Node()))["spec"].contains("orders"));
   const nlohmann::json status = ToObject(Item(configuration::v1::PoolConfiguration()))["status"];
   for (const char* part : {"pending", "waiting", "problem"}) EXPECT_FALSE(status.contains(part));
+}
+
+// "what `apply` reads again": all of the spec, as it was.
+template <class Resource>
+void ExpectSpecIsReadAgain(Resource resource, const std::string& name) {
+  resource.set_name(name);
+  const nlohmann::json shown = ToObject(Item(resource));
+  const auto manifests = ParseManifests("f", ToYaml(shown), {.organization = "a"});
+  ASSERT_TRUE(manifests.ok()) << manifests.status();
+  ASSERT_EQ(manifests->size(), 1u);
+  const Resource* read = std::get_if<Resource>(&manifests->front().resource);
+  ASSERT_NE(read, nullptr) << name;
+  EXPECT_EQ(read->name(), name);
+  EXPECT_EQ(ToObject(Item(*read))["spec"], shown["spec"]);
+}
+
+template <class Resource>
+Resource Filled() {
+  Resource resource;
+  Filler().Fill(resource);
+  return resource;
+}
+
+TEST(EveryField, OfASpecIsReadAgain) {
+  for (const auto access :
+       {capacity::v1::Zone::ACCESS_GENERAL, capacity::v1::Zone::ACCESS_DEDICATED}) {
+    auto zone = Filled<capacity::v1::Zone>();
+    zone.set_access(access);
+    ExpectSpecIsReadAgain(zone, "zones/Z-1A");
+  }
+  ExpectSpecIsReadAgain(Filled<capacity::v1::InstanceType>(), "instanceTypes/t");
+  ExpectSpecIsReadAgain(Filled<capacity::v1::Machine>(), "machines/m");
+  ExpectSpecIsReadAgain(Filled<quota::v1::Quota>(), "organizations/a/quotas/Z-1A~t~spot");
+  ExpectSpecIsReadAgain(Filled<lifecycle::v1::Cluster>(), "organizations/a/clusters/c");
+  auto release = Filled<configuration::v1::Release>();
+  release.clear_withdraw_time();
+  ExpectSpecIsReadAgain(release, "channels/stable/components/kernel/releases/1");
 }
 
 }  // namespace
