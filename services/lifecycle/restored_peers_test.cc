@@ -69,9 +69,9 @@ TEST_F(SteadyLead, NobodyGrowsBeforeQuotaHasHeardOfAllPools) {
   Apply("a-wants-more", 8);
   peers_.quota.Restore();
   const grpc::Status too_large(grpc::StatusCode::RESOURCE_EXHAUSTED, "too large a message");
-  // All; the first of them; the other two; the second; the third.
+  // Both that run; they again, as half of all; the first; the second.
   peers_.quota.SetNextRefusals(
-      {too_large, too_large, too_large, grpc::Status::OK, {grpc::StatusCode::UNAVAILABLE, "away"}});
+      {too_large, too_large, grpc::Status::OK, {grpc::StatusCode::UNAVAILABLE, "away"}});
   ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
   const auto heard_of = [&](absl::string_view pool) {
     const auto decided = peers_.quota.decided();
