@@ -1,6 +1,7 @@
 #include "services/common/replace_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,6 +25,8 @@ bool WriteAll(int file, absl::string_view text) {
 }  // namespace
 
 bool ReplaceFile(const std::string& path, absl::string_view text, const ReplaceOptions& options) {
+  struct stat is = {};
+  if (stat(path.c_str(), &is) == 0 && !S_ISREG(is.st_mode)) return false;
   const std::string draft = absl::StrCat(path, ".new");
   // One that a killed program left may have other rights.
   (void)unlink(draft.c_str());

@@ -14,7 +14,8 @@ struct ReplaceOptions {
 };
 
 // Writes the text into a new file and renames that to `path`, so that readers find all of the old
-// text or all of the new. False: it cannot be written, and the file is as it was.
+// text or all of the new. False: it cannot be written, or is there and is no regular file, as
+// /dev/null, which root would replace for all of the machine; what is there is as it was.
 bool ReplaceFile(const std::string& path, absl::string_view text,
                  const ReplaceOptions& options = {});
 

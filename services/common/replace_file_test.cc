@@ -50,5 +50,18 @@ TEST(ReplaceFile, WhatCannotBeWrittenIsAsItWas) {
   EXPECT_THAT(Names(folder), UnorderedElementsAre("folder"));
 }
 
+// Of root's /dev/null a file would be made, into which all programs of the machine write.
+TEST(ReplaceFile, WhatIsNoFileStays) {
+  const testing::TempFolder folder;
+  ASSERT_EQ(mkfifo(folder.Path("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", folder.Path("link"));
+  for (const char* name : {"pipe", "link"}) {
+    EXPECT_FALSE(ReplaceFile(folder.Path(name), "text")) << name;
+    EXPECT_TRUE(std::filesystem::is_fifo(folder.Path(name))) << name;
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.Path("link")));
+  EXPECT_THAT(Names(folder), UnorderedElementsAre("pipe", "link"));
+}
+
 }  // namespace
 }  // namespace muster
