@@ -16,15 +16,33 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
+using google::protobuf::TextFormat;
 using google::protobuf::util::MessageDifferencer;
 using google::protobuf::util::TimeUtil;
 
-std::string TextOf(const Message& message) {
+// Empty: it is neither a time nor a duration.
+std::string TimeText(const Message& message) {
   if (const auto* time = dynamic_cast<const google::protobuf::Timestamp*>(&message))
     return TimeUtil::ToString(*time);
   if (const auto* duration = dynamic_cast<const google::protobuf::Duration*>(&message))
     return TimeUtil::ToString(*duration);
-  google::protobuf::TextFormat::Printer printer;
+  return "";
+}
+
+// Of what is within a message.
+class TimePrinter final : public TextFormat::MessagePrinter {
+ public:
+  void Print(const Message& message, bool, TextFormat::BaseTextGenerator* out) const override {
+    out->PrintString(absl::StrCat(TimeText(message), " "));
+  }
+};
+
+std::string TextOf(const Message& message) {
+  if (std::string time = TimeText(message); !time.empty()) return time;
+  TextFormat::Printer printer;
+  for (const auto* type :
+       {google::protobuf::Timestamp::descriptor(), google::protobuf::Duration::descriptor()})
+    printer.RegisterMessagePrinter(type, new TimePrinter);  // the printer's from now on
   printer.SetSingleLineMode(true);
   printer.SetUseUtf8StringEscaping(true);
   std::string text;

@@ -47,6 +47,19 @@ TEST(FieldChangesTest, SaysWhatWasAndWhatIsInTheApisWords) {
   EXPECT_EQ(FieldChangesOf(before, after, 2).size(), 2);
 }
 
+// Nobody reads seconds since 1970.
+TEST(FieldChangesTest, TimesWithinAreTimesToo) {
+  lifecycle::v1::NodePool before, after;
+  auto& condition = *after.mutable_status()->add_conditions();
+  condition.set_type("Ready");
+  condition.mutable_last_transition_time()->set_seconds(1'796'093'452);
+  condition.mutable_last_transition_time()->set_nanos(11'159'000);
+  condition.set_observed_generation(2);
+  EXPECT_THAT(Told(FieldChangesOf(before, after)),
+              ElementsAre("status:  -> {conditions { type: \"Ready\" last_transition_time { "
+                          "2026-12-01T02:50:52.011159Z } observed_generation: 2 }}"));
+}
+
 TEST(FieldChangesTest, WhatThisBuildDoesNotKnowIsPassedOver) {
   lifecycle::v1::NodePool before, after;
   // Field 5000, a varint.
