@@ -14,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
@@ -187,6 +188,22 @@ TEST_F(ModulesTest, APositionIsAskedForOnceItHasSettled) {
   EXPECT_EQ(answer["first"], (json{3}));
   EXPECT_EQ(answer["asked"], (json{3, 5, 6}));
   EXPECT_EQ(answer["told"], (json{"as of 5"}));
+}
+
+// Logs, and whoever is called about them, may be of another zone.
+TEST_F(ModulesTest, TheTimeSaysOfWhichZoneItIs) {
+  const json answer = Run("past.js", "PastBar", R"(
+    const element = document.createElement('p');
+    const bar = new PastBar(element, {ask: () => new Promise(() => {}), show: () => {}, showNow: () => {}});
+    const text = () => element.querySelector('#when').textContent;
+    bar.draw({now: Date.now(), oldest: Date.now() - 1e7, sum: ''});
+    const now = text();
+    bar.slider.value = Date.now() - 5e6;
+    bar.moved();
+    return [now, text()];)");
+  EXPECT_THAT(answer[0].get<std::string>(), MatchesRegex("Now [0-9:]+ (UTC|GMT[^ ]*|[A-Z]+)"));
+  EXPECT_THAT(answer[1].get<std::string>(),
+              MatchesRegex("[0-9-]+ [0-9:]+ (UTC|GMT[^ ]*|[A-Z]+), 1h 23m ago .*"));
 }
 
 // The queue goes on below an answer.

@@ -92,6 +92,12 @@ export function dayTime(milliseconds) {
       two(time.getHours())}:${two(time.getMinutes())}`;
 }
 
+// The time zone of all times on the page, which is the browser's: GMT+1. Others' logs may be of another.
+const zoneFormat = new Intl.DateTimeFormat('en', {timeZoneName: 'short'});
+export function zoneName(milliseconds) {
+  return zoneFormat.formatToParts(milliseconds).find(({type}) => type === 'timeZoneName').value;
+}
+
 // An element whose text follows the time: `kind` is 'ago' (since `time`) or 'left' (until `time`). The ticker updates it.
 export function ticking(kind, time, attributes = {}) {
   return h(

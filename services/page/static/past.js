@@ -1,6 +1,6 @@
 // The slider over time: the fleet as it was, or as it is.
 
-import {clockTime, dayClockTime, duration, h, liveNow} from './dom.js';
+import {clockTime, dayClockTime, duration, h, liveNow, zoneName} from './dom.js';
 
 // How long a position must stand before it is asked for, in milliseconds.
 const REST = 250;
@@ -120,9 +120,10 @@ export class PastBar {
     const at = this.settled.wanted;
     this.back.hidden = at === null;
     this.slider.setAttribute('aria-valuetext', at === null ? 'now' : dayClockTime(at));
-    let text = this.connected ? `Now ${clockTime(liveNow())}` : 'as of the last news';
+    const now = liveNow();
+    let text = this.connected ? `Now ${clockTime(now)} ${zoneName(now)}` : 'as of the last news';
     if (at !== null) {
-      text = `${dayClockTime(at)}, ${duration(liveNow() - at)} ago`;
+      text = `${dayClockTime(at)} ${zoneName(at)}, ${duration(now - at)} ago`;
       if (at !== this.shown) text += ' …';
     } else if (this.failure) {
       text = `${this.failure} Shown is what is now.`;
