@@ -94,7 +94,8 @@ absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manif
 }  // namespace
 
 absl::Status DiffFiles(Session& session) {
-  if (!session.line.arguments.empty()) return WrongUse("diff: either -f or KIND/NAME --since");
+  if (!session.line.arguments.empty() || session.line.Has("since"))
+    return WrongUse("diff: either -f or KIND/NAME --since");
   ASSIGN_OR_RETURN(const std::vector<Manifest> manifests, ReadManifests(session));
   bool differs = false;
   for (const Manifest& manifest : manifests) {
