@@ -53,7 +53,10 @@ absl::StatusOr<std::vector<std::string>> FilesOf(const std::string& folder, bool
   std::error_code error;
   const auto add = [&](const fs::directory_entry& entry) {
     std::error_code ignored;
-    if (IsManifest(entry.path()) && entry.is_regular_file(ignored))
+    const fs::file_type type = entry.status(ignored).type();
+    // A link that leads nowhere is one that cannot be read.
+    if (IsManifest(entry.path()) &&
+        (type == fs::file_type::regular || type == fs::file_type::not_found))
       files.push_back(entry.path().string());
   };
   if (recursive) {
