@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -106,15 +108,17 @@ absl::Status TellNone(Session& session, const Query& query, Kind kind) {
   return absl::OkStatus();
 }
 
-void NoteUnknownField(Session& session, const std::string& field, Kind kind) {
-  if (field.empty()) return;
-  session.env.err << "note: none of the " << KindPlural(kind) << " has a field " << field << "\n";
+void NoteUnknown(Session& session, const std::set<std::string>& fields, Kind kind) {
+  for (const std::string& field : fields)
+    session.env.err << "note: none of the " << KindPlural(kind) << " has a field " << field << "\n";
 }
 
 // Filters a whole list. The server may have returned the Nodes or events of other NodePools too.
 void KeepAsked(Session& session, const Query& query, Kind kind, std::vector<Item>& items) {
   std::erase_if(items, [&](const Item& item) { return !OfPool(item, query.pool); });
-  NoteUnknownField(session, query.selection.UnknownField(items), kind);
+  std::set<std::string> unknown = query.selection.Fields();
+  query.selection.DropKnown(items, unknown);
+  if (!items.empty()) NoteUnknown(session, unknown, kind);
   query.selection.Filter(items);
 }
 
@@ -190,17 +194,19 @@ ListRange RangeOf(const Query& query, Kind kind) {
 absl::Status ListByPages(Session& session, const Query& query, Kind kind) {
   Printer printer(kind, query.format, session);
   size_t shown = 0;
-  std::string unknown = "?";
+  bool is_empty = true;
+  std::set<std::string> unknown = query.selection.Fields();
   const ListRange range = RangeOf(query, kind);
   const absl::Status status = session.api.ListPages(kind, range, [&](std::vector<Item> items) {
-    if (!unknown.empty() && !items.empty()) unknown = query.selection.UnknownField(items);
+    is_empty = is_empty && items.empty();
+    query.selection.DropKnown(items, unknown);
     query.selection.Filter(items);
     shown += items.size();
     if (!items.empty()) printer.Print(items);
     return session.env.out.good();
   });
   RETURN_IF_ERROR(status);
-  if (unknown != "?") NoteUnknownField(session, unknown, kind);
+  if (!is_empty) NoteUnknown(session, unknown, kind);
   return shown == 0 ? TellNone(session, query, kind) : absl::OkStatus();
 }
 

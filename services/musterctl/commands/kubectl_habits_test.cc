@@ -228,6 +228,24 @@ TEST_F(KubectlHabitsTest, NodesArePrintedAsTheirPagesCome) {
   EXPECT_EQ(out(), "NAME   S\ng1     PRODUCTION\ng2     PRODUCTION\ng10    PRODUCTION\n");
 }
 
+// One page has the one field, another the other.
+TEST_F(KubectlHabitsTest, AFieldIsUnknownWhereNoPageHasIt) {
+  api_.page_size = 1;
+  std::get<lifecycle::v1::NodePool>(api_.items[Kind::kNodePool][0])
+      .mutable_spec()
+      ->set_description("first");
+  std::get<lifecycle::v1::NodePool>(api_.items[Kind::kNodePool][1])
+      .mutable_spec()
+      ->set_compute_class("spot");
+  const std::string text = "spec.description=x,";
+  EXPECT_EQ(RunLine({"get", "np", "--field-selector", text + "spec.computeClass=y"}), kDone);
+  EXPECT_EQ(err(), "No nodepools found.\n");
+  EXPECT_EQ(RunLine({"get", "np", "--field-selector", text + "spec.no=y,spec.nix=y"}), kDone);
+  EXPECT_EQ(err(),
+            "note: none of the nodepools has a field spec.nix\n"
+            "note: none of the nodepools has a field spec.no\nNo nodepools found.\n");
+}
+
 TEST_F(KubectlHabitsTest, AClusterThatDoesNotExistIsAnErrorThatNamesWhatNamedIt) {
   lifecycle::v1::Cluster other;
   other.set_name("organizations/acme/clusters/other");

@@ -177,11 +177,15 @@ void Selection::Filter(std::vector<Item>& items) const {
   std::erase_if(items, [this](const Item& item) { return !Fits(item); });
 }
 
-std::string Selection::UnknownField(const std::vector<Item>& items) const {
-  if (!fields_ || items.empty()) return "";
+std::set<std::string> Selection::Fields() const {
+  return fields_ ? fields_->Paths() : std::set<std::string>();
+}
+
+void Selection::DropKnown(const std::vector<Item>& items, std::set<std::string>& fields) const {
+  if (fields.empty()) return;
   std::vector<nlohmann::json> objects;
   for (const Item& item : items) objects.push_back(ToObject(item));
-  return fields_->UnknownPath(objects);
+  fields_->DropKnown(objects, fields);
 }
 
 TableStyle StyleFor(const ProcessEnv& env, bool headers, bool fit) {

@@ -43,8 +43,9 @@ class Selection {
   std::string ServerFilter(Kind kind) const;
   bool Fits(const Item& item) const;
   void Filter(std::vector<Item>& items) const;
-  // A field that the selector names and none of the items has; empty: there is no such field.
-  std::string UnknownField(const std::vector<Item>& items) const;
+  // The fields that --field-selector names; DropKnown takes those out that some item has.
+  std::set<std::string> Fields() const;
+  void DropKnown(const std::vector<Item>& items, std::set<std::string>& fields) const;
 
  private:
   std::optional<LabelSelector> labels_;

@@ -146,8 +146,10 @@ TEST(SelectorsTest, FieldsByPath) {
   EXPECT_FALSE(FieldSelector::Parse("metadata.name").ok());
   EXPECT_FALSE(FieldSelector::Parse("=x").ok());
   const auto selector = FieldSelector::Parse("metadata.name=a,spec.tpyo=1");
-  EXPECT_EQ(selector->UnknownPath({object}), "spec.tpyo");
-  EXPECT_EQ(FieldSelector::Parse("metadata.name=b")->UnknownPath({object}), "");
+  std::set<std::string> unknown = selector->Paths();
+  EXPECT_EQ(unknown, std::set<std::string>({"metadata.name", "spec.tpyo"}));
+  selector->DropKnown({object}, unknown);
+  EXPECT_EQ(unknown, std::set<std::string>({"spec.tpyo"}));
 }
 
 TEST(ColumnsTest, HeadersAndCells) {

@@ -161,14 +161,19 @@ bool FieldSelector::Matches(const json& object) const {
   });
 }
 
-std::string FieldSelector::UnknownPath(const std::vector<json>& objects) const {
+std::set<std::string> FieldSelector::Paths() const {
+  std::set<std::string> paths;
+  for (const Requirement& wanted : requirements_) paths.insert(wanted.text);
+  return paths;
+}
+
+void FieldSelector::DropKnown(const std::vector<json>& objects,
+                              std::set<std::string>& paths) const {
   for (const Requirement& wanted : requirements_) {
-    const bool known = std::any_of(objects.begin(), objects.end(), [&](const json& object) {
-      return !wanted.path.Find(object).empty();
-    });
-    if (!known) return wanted.text;
+    if (std::any_of(objects.begin(), objects.end(),
+                    [&](const json& object) { return !wanted.path.Find(object).empty(); }))
+      paths.erase(wanted.text);
   }
-  return "";
 }
 
 }  // namespace muster::musterctl

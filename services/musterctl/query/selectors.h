@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,10 @@ class FieldSelector {
  public:
   static absl::StatusOr<FieldSelector> Parse(absl::string_view text);
   bool Matches(const nlohmann::json& object) const;
-  // The first path that none of the objects has; empty: some object has each.
-  std::string UnknownPath(const std::vector<nlohmann::json>& objects) const;
+  // The paths that it names, once each.
+  std::set<std::string> Paths() const;
+  // Takes those out of `paths` that some object has.
+  void DropKnown(const std::vector<nlohmann::json>& objects, std::set<std::string>& paths) const;
 
  private:
   struct Requirement {
