@@ -250,6 +250,16 @@ TEST_F(FinderTest, WritesTheManifestOfWhatItRecommends) {
   EXPECT_THAT(out(), HasSubstr("\"team\": \"\xef\xbf\xbd\""));
 }
 
+// The line that applies it need not say so again.
+TEST_F(FinderTest, AManifestForAClusterThatIsNamedSaysIt) {
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "-o", "yaml", "-n", "example"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("  cluster: example\n  name: t\n  organization: acme\n"));
+  api_.placements.set_recommended_zone("C-1A");
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "-o", "yaml", "-n", "example"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("the recommended zone is C-1A, and cluster \"example\" is in B-1A"));
+  EXPECT_EQ(out(), "");
+}
+
 TEST_F(FinderTest, WritesEachManifestUnderANameOfItsOwn) {
   EXPECT_EQ(RunLine({"find", "placements", "T=4", "t=8", "t=1:spot", "T-2=2", "t=3", "-o", "yaml"}),
             kDone);

@@ -154,10 +154,12 @@ absl::Status AddLabels(const std::string& text, std::vector<lifecycle::v1::NodeP
   return absl::OkStatus();
 }
 
+bool SaysCluster(const CommandLine& line) { return line.given.contains("cluster"); }
+
 // Refuses a scope that is no one cluster, as that of contexts of several.
 absl::Status CheckScope(const Scope& scope) {
   if (scope.organization != "-" && scope.cluster != "-") return absl::OkStatus();
-  return NoPlace("find --apply");
+  return NoPlace("find");
 }
 
 // Refuses a zone that is not the cluster's: NodePools get machines in the cluster's zone only.
@@ -204,13 +206,15 @@ absl::Status ApplyFound(Session& session, const std::vector<lifecycle::v1::NodeP
   return absl::OkStatus();
 }
 
-// Without what only the server knows, so that `apply` takes it.
+// Without what only the server knows, so that `apply` takes it. With the cluster, if the line says
+// one; else whoever applies it chooses one of that zone.
 absl::Status PrintFound(Session& session, const std::vector<lifecycle::v1::NodePool>& pools,
                         const std::string& zone) {
   const bool as_json = session.line.Get("output") == "json";
   int documents = 0;
   for (const lifecycle::v1::NodePool& pool : pools) {
-    const auto object = OwnersPart(pool);
+    nlohmann::json object = OwnersPart(pool);
+    if (SaysCluster(session.line)) AddPlace(pool.name(), object);
     if (as_json) {
       // Names and labels are the line's, and need not be UTF-8.
       using nlohmann::json;
@@ -242,7 +246,8 @@ absl::Status Find(Session& session) {
   const CommandLine& line = session.line;
   RETURN_IF_ERROR(CheckWords(line));
   ASSIGN_OR_RETURN(const capacity::v1::FindPlacementsRequest request, ParseQuery(line));
-  if (line.Has("apply")) RETURN_IF_ERROR(CheckScope(session.scope));
+  const bool has_place = line.Has("apply") || (line.Has("output") && SaysCluster(line));
+  if (has_place) RETURN_IF_ERROR(CheckScope(session.scope));
   std::vector<lifecycle::v1::NodePool> pools = PoolsOf(request, line.Get("name"), session.scope);
   RETURN_IF_ERROR(AddLabels(line.Get("labels"), pools));
   ASSIGN_OR_RETURN(const FoundPlacements found, session.api.FindPlacements(request));
@@ -251,12 +256,13 @@ absl::Status Find(Session& session) {
   if (has_manifest && zone.empty())
     return absl::FailedPreconditionError(
         "no zone is recommended: these Nodes are to be had nowhere now");
+  if (!line.Has("output")) {
+    PrintRanking(session, request, found);
+    PrintRecommended(session, found);
+  }
+  if (has_place) RETURN_IF_ERROR(CheckZone(session, zone));
   if (line.Has("output")) return PrintFound(session, pools, zone);
-  PrintRanking(session, request, found);
-  PrintRecommended(session, found);
-  if (!line.Has("apply")) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckZone(session, zone));
-  return ApplyFound(session, pools);
+  return line.Has("apply") ? ApplyFound(session, pools) : absl::OkStatus();
 }
 
 }  // namespace muster::musterctl

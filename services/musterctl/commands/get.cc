@@ -92,7 +92,7 @@ absl::StatusOr<Query> ReadQuery(const CommandLine& line) {
 
 absl::Status SortItems(const std::string& path, std::vector<Item>& items) {
   std::vector<nlohmann::json> objects;
-  for (const Item& item : items) objects.push_back(ToObject(item));
+  for (const Item& item : items) objects.push_back(ShownObject(item));
   const auto order = SortedBy(path, objects);
   if (!order.ok()) return WrongUse(order.status().message());
   std::vector<Item> sorted;

@@ -1,7 +1,6 @@
 #include "services/musterctl/commands/output.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <iterator>
 #include <utility>
 
@@ -55,23 +54,6 @@ std::vector<std::string> PlaceOf(const std::string& name) {
   return place;
 }
 
-// Whether the line itself says of where: the next one, which may take what is printed, need not.
-bool SaysWhere(const CommandLine& line) {
-  return absl::c_any_of(
-      std::initializer_list<const char*>{"all-clusters", "organization", "cluster", "context"},
-      [&](const char* flag) { return line.given.contains(flag); });
-}
-
-// As it is printed: where the line says of which cluster, or it is of another than the line's, with
-// the one that it is of.
-nlohmann::json Shown(const Item& item, const Session& session) {
-  nlohmann::json object = ToObject(item);
-  const std::string name = NameOf(item);
-  if (SaysWhere(session.line) || !IsInScope(KindOf(item), name, session.scope))
-    AddPlace(name, object);
-  return object;
-}
-
 std::vector<std::string> PlaceHeaders(Kind kind) {
   if (kind <= Kind::kEvent) return {"ORGANIZATION", "CLUSTER"};
   if (kind <= Kind::kQuota) return {"ORGANIZATION"};
@@ -104,6 +86,12 @@ void AddPlace(const std::string& name, nlohmann::json& object) {
   if (place.size() < 2) return;
   object["metadata"]["organization"] = place[0];
   object["metadata"]["cluster"] = place[1];
+}
+
+nlohmann::json ShownObject(const Item& item) {
+  nlohmann::json object = ToObject(item);
+  AddPlace(NameOf(item), object);
+  return object;
 }
 
 absl::StatusOr<Format> ParseFormat(const std::string& text) {
@@ -169,7 +157,7 @@ std::string Selection::ServerFilter(Kind kind) const {
 
 bool Selection::Fits(const Item& item) const {
   if (labels_ && !labels_->Matches(LabelsOf(item))) return false;
-  return !fields_ || fields_->Matches(ToObject(item));
+  return !fields_ || fields_->Matches(ShownObject(item));
 }
 
 void Selection::Filter(std::vector<Item>& items) const {
@@ -184,7 +172,7 @@ std::set<std::string> Selection::Fields() const {
 void Selection::DropKnown(const std::vector<Item>& items, std::set<std::string>& fields) const {
   if (fields.empty()) return;
   std::vector<nlohmann::json> objects;
-  for (const Item& item : items) objects.push_back(ToObject(item));
+  for (const Item& item : items) objects.push_back(ShownObject(item));
   fields_->DropKnown(objects, fields);
 }
 
@@ -223,7 +211,7 @@ Printer::Printer(Kind kind, const Format& format, Session& session, std::optiona
       once_(session.of_cells && !session.line.Has("watch")) {}
 
 std::vector<std::string> Printer::RowOf(const Item& item) const {
-  if (format_.type == Type::kColumns) return CellsOf(format_.columns, Shown(item, session_));
+  if (format_.type == Type::kColumns) return CellsOf(format_.columns, ShownObject(item));
   std::vector<std::string> row;
   if (of_cells_) row.push_back(item.cell);
   if (everywhere_) {
@@ -246,12 +234,12 @@ void Printer::Print(const std::vector<Item>& items) {
     StreamFor(session_.env, style_) << table_.Print(rows);
   }
   for (const Item& item : items) {
-    if (format_.type == Type::kJson) out << Shown(item, session_).dump(2) << "\n";
+    if (format_.type == Type::kJson) out << ShownObject(item).dump(2) << "\n";
     if (format_.type == Type::kYaml)
-      out << (documents_++ > 0 ? "---\n" : "") << ToYaml(Shown(item, session_));
+      out << (documents_++ > 0 ? "---\n" : "") << ToYaml(ShownObject(item));
     if (format_.type == Type::kName) PrintName(Label(item, session_.scope));
     if (format_.type == Type::kJsonPath) {
-      const auto text = format_.path.Render(Shown(item, session_));
+      const auto text = format_.path.Render(ShownObject(item));
       if (text.ok()) out << *text;
     }
   }
@@ -285,7 +273,7 @@ absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool
     return absl::OkStatus();
   }
   std::vector<nlohmann::json> objects;
-  for (const Item& item : items) objects.push_back(Shown(item, session));
+  for (const Item& item : items) objects.push_back(ShownObject(item));
   if (!is_list && objects.empty()) return absl::OkStatus();
   const nlohmann::json whole = is_list || objects.size() != 1 ? ToList(objects) : objects[0];
   if (format.type == Type::kJson) out << whole.dump(2) << "\n";

@@ -65,6 +65,8 @@ absl::StatusOr<bool> ReadWide(const CommandLine& line);
 // Adds organization and cluster to the metadata of an object that is in a cluster, so that `apply`
 // puts it there, whatever its context and environment say.
 void AddPlace(const std::string& name, nlohmann::json& object);
+// As -o json prints it, with that.
+nlohmann::json ShownObject(const Item& item);
 
 // Prints resources of one kind, one batch after the other. `as_of`: the moment from which ages
 // count; nullopt: now.

@@ -190,11 +190,13 @@ Command PlacementsCommand() {
           "its priority, a new request stands behind all that wait in its class. Of several cells "
           "all\n"
           "zones are ranked.\n"
-          "-o yaml writes the manifest of the NodePool that the recommended zone would have, "
-          "--apply\n"
-          "makes it in the cluster (--cluster), which must be in that zone. Of spot its "
-          "computeClass is\n"
-          "filled in; its Nodes bear the label compute.coreweave.com/compute-class by themselves.",
+          "-o yaml writes the manifest of the NodePool that the recommended zone would have, with "
+          "a\n"
+          "cluster where --cluster says one; --apply makes it. The cluster must be in that zone. "
+          "Of "
+          "spot its\n"
+          "computeClass is filled in; its Nodes bear the label compute.coreweave.com/compute-class "
+          "by themselves.",
       .examples =
           "find placements gd-8xh100ib-i128=4\n"
           "find placements gd-8xa100-i128=8:spot -o yaml --name batch > pool.yaml\n"
