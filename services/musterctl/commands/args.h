@@ -32,6 +32,7 @@ struct Flag {
   // For a switch: the values it takes as `--flag=WORD`. `--flag` alone means the first, `none` as
   // if it were not given.
   std::vector<std::string> words = {};
+  std::vector<std::string> offered = {};  // values that completion offers
 };
 
 struct Session;

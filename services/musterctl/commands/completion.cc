@@ -136,8 +136,7 @@ class Completer {
       words.emplace_back("none");
       return words;
     }
-    if (flag.name == "output")
-      return {"wide", "json", "yaml", "name", "jsonpath=", "custom-columns="};
+    if (!flag.offered.empty()) return flag.offered;
     if (flag.name == "state") return {"free", "held", "reclaiming", "in_repair", "retired"};
     if (flag.name == "types") return {"Normal", "Warning"};
     if (flag.name == "context") return ContextNames();

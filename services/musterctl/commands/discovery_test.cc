@@ -66,6 +66,13 @@ TEST_F(DiscoveryTest, CompletionKnowsCommandsFlagsKindsAndNames) {
   EXPECT_THAT(Completed({"get", "np", "--sort"}), ElementsAre("--sort-by"));
   EXPECT_THAT(Completed({"get", "nodes", "--nodepool", ""}), ElementsAre("example-nodepool"));
   EXPECT_THAT(Completed({"get", "nodes", "-o", "js"}), ElementsAre("json", "jsonpath="));
+  // Of the formats those that the command has.
+  EXPECT_THAT(Completed({"events", "-o", "y"}), ElementsAre("yaml"));
+  EXPECT_THAT(Completed({"describe", "np", "-o", ""}), ElementsAre("wide"));
+  EXPECT_THAT(Completed({"find", "placements", "-o", ""}), ElementsAre("json", "yaml"));
+  EXPECT_THAT(Completed({"api-resources", "--output="}),
+              ElementsAre("--output=name", "--output=wide"));
+  EXPECT_THAT(Completed({"rollout", "history", "-o", ""}), IsEmpty());
   EXPECT_THAT(Completed({"--cluster", "c", "get", "nodes", "-o", "wide", "--no"}),
               ElementsAre("--no-headers", "--nodepool"));
   EXPECT_THAT(Completed({"explain", "nodepool.spec.target"}),

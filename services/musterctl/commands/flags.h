@@ -2,21 +2,32 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "services/musterctl/commands/args.h"
 
 // Flags that several commands take.
 namespace muster::musterctl {
 
-// `meaning`: which formats the command has.
-inline Flag OutputFlag(std::string meaning =
-                           "wide, json, yaml, name, jsonpath=TEMPLATE or "
-                           "custom-columns=HEADER:PATH,...; a table when not given.") {
-  return {.name = "output", .letter = 'o', .value = "FORMAT", .meaning = std::move(meaning)};
+// `formats`: those that the command has; `meaning` says so.
+inline Flag OutputFlag(std::vector<std::string> formats, std::string meaning) {
+  return {.name = "output",
+          .letter = 'o',
+          .value = "FORMAT",
+          .meaning = std::move(meaning),
+          .offered = std::move(formats)};
+}
+
+inline Flag OutputFlag() {
+  return OutputFlag({"wide", "json", "yaml", "name", "jsonpath=", "custom-columns="},
+                    "wide, json, yaml, name, jsonpath=TEMPLATE or "
+                    "custom-columns=HEADER:PATH,...; a table when not given.");
 }
 
 // Of commands whose tables have no other format.
-inline Flag WideFlag() { return OutputFlag("wide: tables that are not cut to the terminal."); }
+inline Flag WideFlag() {
+  return OutputFlag({"wide"}, "wide: tables that are not cut to the terminal.");
+}
 
 inline Flag FileFlag() {
   return {.name = "filename",

@@ -84,7 +84,7 @@ Command DescribeCommand() {
               "describe nodepool train\n"
               "describe node/train/g1a2b3c\n"
               "describe quotas",
-          .flags = {OutputFlag("wide: all of a NodePool, as above."),
+          .flags = {OutputFlag({"wide"}, "wide: all of a NodePool, as above."),
                     {.name = "all", .meaning = "The same as -o wide."},
                     SelectorFlag()}};
 }
@@ -205,7 +205,7 @@ Command PlacementsCommand() {
                  .value = "ZONE",
                  .meaning = "Only this zone. May be repeated.",
                  .repeated = true},
-                OutputFlag("yaml or json: the manifest."),
+                OutputFlag({"yaml", "json"}, "yaml or json: the manifest."),
                 {.name = "name",
                  .value = "NAME",
                  .meaning = "Of the NodePool; of further ones NAME-2, ... Default: by its type, "

@@ -100,7 +100,7 @@ Command ApiResourcesCommand() {
           .usage = "api-resources [-o wide|name]",
           .summary = "Lists the kinds of resources.",
           .examples = "api-resources -o wide",
-          .flags = {OutputFlag("wide or name."), NoHeadersFlag()},
+          .flags = {OutputFlag({"wide", "name"}, "wide or name."), NoHeadersFlag()},
           .is_offline = true};
 }
 
