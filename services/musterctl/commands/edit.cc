@@ -100,6 +100,9 @@ absl::Status SendEdited(Session& session, const ResourceId& id, const Item& item
   const auto applied = SendChanged(session, *manifest, item, Conflict::kSameField);
   if (!applied.ok()) return KeptFor(session, AtManifest(applied.status(), *manifest), path);
   TellApplied(session, Label(id), "edited", *applied);
+  // What was only tried may be wanted.
+  if (session.line.Has("dry-run") && applied->outcome != Outcome::kUnchanged)
+    return KeptFor(session, absl::OkStatus(), path);
   unlink(path.c_str());
   return absl::OkStatus();
 }
@@ -150,8 +153,10 @@ absl::Status Edit(Session& session) {
   const std::string editor = EditorOf(session.env.environment);
   const int code = session.env.execute(absl::StrCat(editor, " ", Quoted(path)));
   if (code != 0) {
+    const bool is_changed = ReadFile(path) != before;
+    if (!is_changed) unlink(path.c_str());
     return absl::AbortedError(absl::StrCat("the editor (", editor, ") ended with ", code,
-                                           "; the file is kept in ", path));
+                                           is_changed ? "; the file is kept in " + path : ""));
   }
   ASSIGN_OR_RETURN(const std::string edited, TextOf(path));
   if (edited == before) {

@@ -234,7 +234,13 @@ TEST_F(EditingTest, AConflictKeepsTheFileAndSaysSo) {
   unlink(file_.c_str());
   execute_ = [](const std::string&) { return 3; };
   EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kFailed);
-  EXPECT_THAT(err(), HasSubstr("the editor (myedit -x) ended with 3"));
+  EXPECT_EQ(err(), "error: the editor (myedit -x) ended with 3\n");
+  EditorReplaces("targetNodes: 1", "targetNodes: 7");
+  execute_ = [edit = execute_](const std::string& command) { return edit(command) + 4; };
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr(absl::StrCat("ended with 4; the file is kept in ", file_)));
+  EXPECT_TRUE(std::filesystem::exists(file_));
+  unlink(file_.c_str());
   EditorReplaces("targetNodes: 1", "targetNodes: 7");
   execute_ = [edit = execute_, this](const std::string& command) {
     const int code = edit(command);
@@ -244,6 +250,24 @@ TEST_F(EditingTest, AConflictKeepsTheFileAndSaysSo) {
   EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kFailed);
   EXPECT_THAT(err(), HasSubstr(absl::StrCat(file_, ": cannot be read")));
   EXPECT_EQ(api_.resources.size(), 1u);
+}
+
+// Whoever looks at what would come of it may want it then.
+TEST_F(EditingTest, WhatWasOnlyTriedIsKept) {
+  EditorReplaces("targetNodes: 1", "targetNodes: 7");
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool", "--dry-run"}), kDone);
+  EXPECT_THAT(out(), StartsWith("nodepool/example-nodepool would be edited"));
+  EXPECT_EQ(err(), absl::StrCat("note: your edit is kept in ", file_,
+                                "; see musterctl diff -f and apply -f\n"));
+  const auto kept = ParseManifests(file_, testing::ReadFile(file_), {"acme", "example"});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(std::get<lifecycle::v1::NodePool>(kept->front().resource).spec().target_nodes(), 7);
+  unlink(file_.c_str());
+  // A comment is no change.
+  EditorReplaces("# Change", "#  Change");
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool", "--dry-run"}), kDone);
+  EXPECT_FALSE(std::filesystem::exists(file_));
+  EXPECT_EQ(err(), "");
 }
 
 TEST_F(EditingTest, AFileThatIsKeptIsOfWhereItWas) {
