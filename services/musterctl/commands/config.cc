@@ -48,8 +48,14 @@ absl::Status Show(Session& session, const client::Contexts& contexts) {
   return absl::OkStatus();
 }
 
-void SayUsed(Session& session, const std::string& names) {
+void SayUsed(Session& session, const client::Contexts& contexts) {
+  const std::string& names = contexts.current;
   session.env.out << "context " << names << " is used from now on\n";
+  for (const std::string& variable : VariablesBefore(contexts, names, session.env.environment)) {
+    session.env.err << "note: " << variable
+                    << " is set, and counts more than it; --context=" << names
+                    << " counts more than both\n";
+  }
 }
 
 absl::Status SetContext(Session& session, const std::string& path, client::Contexts contexts,
@@ -81,7 +87,7 @@ absl::Status SetContext(Session& session, const std::string& path, client::Conte
   if (becomes_current) contexts.current = name;
   RETURN_IF_ERROR(client::WriteContexts(path, contexts));
   session.env.out << "context " << name << " is set in " << path << "\n";
-  if (becomes_current) SayUsed(session, name);
+  if (becomes_current) SayUsed(session, contexts);
   return absl::OkStatus();
 }
 
@@ -93,7 +99,7 @@ absl::Status UseContext(Session& session, const std::string& path, client::Conte
   }
   contexts.current = names;
   RETURN_IF_ERROR(client::WriteContexts(path, contexts));
-  SayUsed(session, names);
+  SayUsed(session, contexts);
   return absl::OkStatus();
 }
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "services/common/status_macros.h"
@@ -101,6 +103,28 @@ std::vector<std::string> SplitContexts(absl::string_view names) {
 bool IsReplaced(absl::string_view key, const std::set<std::string>& said) {
   if (key == "tokenFile") return said.contains("clientCertificate") || said.contains("clientKey");
   return (key == "clientCertificate" || key == "clientKey") && said.contains("tokenFile");
+}
+
+std::set<std::string> VariablesBefore(const client::Contexts& contexts, absl::string_view names,
+                                      const Environment& environment) {
+  std::set<std::string> keys;
+  for (const std::string& name : SplitContexts(names)) keys.merge(KeysOf(*contexts.Find(name)));
+  if (absl::StrContains(names, ",")) keys.erase("server");
+  std::set<std::string> before;
+  const auto add = [&](absl::Span<const Flag> flags) {
+    for (const Flag& flag : flags) {
+      const std::string said =
+          environment && !flag.variable.empty() ? environment(flag.variable).value_or("") : "";
+      const std::string key = KeyOfVariable(flag.variable);
+      const bool is_key = absl::c_any_of(
+          keys, [&](const std::string& each) { return each == key || IsReplaced(each, {key}); });
+      if (!said.empty() && (is_key || (flag.name == "context" && said != names)))
+        before.insert(flag.variable);
+    }
+  };
+  add(GlobalFlags());
+  for (const Command& command : Commands()) add(command.flags);
+  return before;
 }
 
 absl::StatusOr<std::vector<InContext>> WithContexts(const CommandLine& line,

@@ -25,6 +25,11 @@ std::vector<std::string> SplitContexts(absl::string_view names);
 // has a key of the other.
 bool IsReplaced(absl::string_view key, const std::set<std::string>& said);
 
+// The variables of the environment that say something else than the contexts `names`, which are
+// there, and count more than them where they are the current ones.
+std::set<std::string> VariablesBefore(const client::Contexts& contexts, absl::string_view names,
+                                      const Environment& environment);
+
 // One element for each context named (several have commas between them); one without a name if none
 // is. Contexts of `--context` take precedence over the environment; those of MUSTER_CONTEXT or the
 // file's current ones do not. Token and certificate exclude each other: only the one of higher

@@ -79,6 +79,18 @@ TEST_F(ContextsTest, FlagsCountMostThenTheNamedContextThenTheEnvironmentThenTheC
   EXPECT_EQ(ServerOf({}), "two:2");
   environment_["MUSTER_SERVER"] = "env:3";
   EXPECT_EQ(ServerOf({}), "env:3");
+  // Who chooses one is told, lest another's pools be deleted.
+  EXPECT_EQ(RunLine({"config", "use-context", "one"}), kDone);
+  EXPECT_EQ(out(), "context one is used from now on\n");
+  EXPECT_EQ(err(),
+            "note: MUSTER_CONTEXT is set, and counts more than it; --context=one counts more than "
+            "both\n"
+            "note: MUSTER_SERVER is set, and counts more than it; --context=one counts more than "
+            "both\n");
+  environment_["MUSTER_CLUSTER"] = "c";
+  EXPECT_EQ(RunLine({"config", "use-context", "two"}), kDone);
+  EXPECT_THAT(err(), Not(HasSubstr("MUSTER_CONTEXT"))) << "it says the same";
+  EXPECT_THAT(err(), Not(HasSubstr("MUSTER_CLUSTER"))) << "of which the context says nothing";
   EXPECT_EQ(ServerOf({"--context=one"}), "one:1");
   EXPECT_EQ(ServerOf({"--context=one", "--server=flag:4"}), "flag:4");
 }
