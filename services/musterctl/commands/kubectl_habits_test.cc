@@ -350,7 +350,10 @@ TEST_F(KubectlHabitsTest, AManifestOfAnotherPlaceThanTheFlagsIsRefused) {
     EXPECT_EQ(RunLine({verb, "-f", "-", "--organization=beta"}, quota), failed);
     EXPECT_THAT(err(), HasSubstr("quota/Z~t~default: metadata.organization is \"acme\", and "));
   }
-  EXPECT_EQ(RunLine({"apply", "-f", "-", "--cluster=", "--dry-run"}, pool), kFailed);
+  EXPECT_EQ(RunLine({"apply", "-f", "-", "--cluster=", "--dry-run"}, pool), kWrongUse);
+  EXPECT_EQ(err(), "error: --cluster: is empty; say which, or leave it out\n");
+  EXPECT_EQ(RunLine({"get", "np", "--server=", "--organization="}), kWrongUse);
+  EXPECT_EQ(err(), "error: --server: is empty; say which, or leave it out\n");
   EXPECT_THAT(api_.calls, IsEmpty());
   EXPECT_EQ(RunLine({"apply", "-f", "-", "--cluster=prod", "--organization=acme"}, pool), kDone);
   EXPECT_EQ(RunLine({"apply", "-f", "-", "--cluster=test"}, quota), kDone) << "is in no cluster";

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -159,6 +160,19 @@ bool IsAboutCluster(const CommandLine& line) {
   return kind && *kind <= Kind::kEvent;
 }
 
+// An empty one, as of a shell's variable that is not set, is nowhere.
+absl::Status CheckNoneIsEmpty(const CommandLine& line, const ApiOptions& options) {
+  const std::string* const places[] = {&options.server, &options.scope.organization,
+                                       &options.scope.cluster};
+  const std::string flags[] = {line.command == "debug" ? "operator-server" : "server",
+                               "organization", "cluster"};
+  for (size_t i = 0; i < std::size(flags); ++i) {
+    if (places[i]->empty())
+      return WrongUse(absl::StrCat("--", flags[i], ": is empty; say which, or leave it out"));
+  }
+  return absl::OkStatus();
+}
+
 // How the server of one line is called.
 absl::StatusOr<ApiOptions> OptionsOf(const Command& command, const CommandLine& line,
                                      const std::string& request_id, const ProcessEnv& env) {
@@ -185,6 +199,7 @@ absl::StatusOr<ApiOptions> OptionsOf(const Command& command, const CommandLine& 
     if (!line.given.contains("organization")) options.scope.organization = "-";
   }
   if (!command.is_offline) {
+    RETURN_IF_ERROR(CheckNoneIsEmpty(line, options));
     ASSIGN_OR_RETURN(options.credentials, CredentialsOf(line));
   }
   ASSIGN_OR_RETURN(options.reason, ReadReason(line));
