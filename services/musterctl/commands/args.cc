@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -313,9 +314,24 @@ std::string Help(const Command* command) {
   return out;
 }
 
+bool ParseLength(absl::string_view text, absl::Duration& length) {
+  const size_t end = text.find('d');
+  if (end == absl::string_view::npos) return absl::ParseDuration(text, &length);
+  uint32_t days = 0;
+  if (!absl::SimpleAtoi(text.substr(0, end), &days)) return false;
+  const absl::string_view rest = text.substr(end + 1);
+  length = absl::ZeroDuration();
+  const bool has_rest = !rest.empty();
+  // A sign is of the whole.
+  if (has_rest && (!absl::ascii_isdigit(rest[0]) || !absl::ParseDuration(rest, &length)))
+    return false;
+  length += days * absl::Hours(24);
+  return true;
+}
+
 absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view field, absl::string_view text) {
   absl::Duration duration;
-  if (!absl::ParseDuration(text, &duration) || duration <= absl::ZeroDuration()) {
+  if (!ParseLength(text, duration) || duration <= absl::ZeroDuration()) {
     return Wrong(absl::StrCat(field, ": must be a duration above zero such as 30s or 5m, is \"",
                               text, "\""));
   }

@@ -80,7 +80,10 @@ absl::StatusOr<CommandLine> ParseArgs(absl::Span<const std::string> args,
 // The help of one command; null: of musterctl itself.
 std::string Help(const Command* command);
 
-// A duration above zero such as `90s` or `5m`; `field` names the flag in the error.
+// A duration such as `90s`, `1h30m` or, as ages are printed, `7d` or `1d12h`; a day is 24 hours.
+// False: it is none.
+bool ParseLength(absl::string_view text, absl::Duration& length);
+// One above zero; `field` names the flag in the error.
 absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view field, absl::string_view text);
 // A decimal integer that fits 64 bits.
 absl::StatusOr<int64_t> ParseCount(absl::string_view field, absl::string_view text);

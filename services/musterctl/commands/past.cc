@@ -126,12 +126,13 @@ absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& tex
   int64_t revision = 0;
   if (absl::SimpleAtoi(text, &revision) && revision > 0) return revision;
   absl::Duration ago;
-  if (absl::ParseDuration(text, &ago) && ago > absl::ZeroDuration()) return now - ago;
+  if (ParseLength(text, ago) && ago > absl::ZeroDuration()) return now - ago;
   absl::Time time;
   if (absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) return time;
   google::protobuf::Timestamp example;
   SetTimestamp(now, &example);
-  return WrongUse(absl::StrCat("--", flag, ": must be how long ago, such as 1h, a time such as ",
+  return WrongUse(absl::StrCat("--", flag,
+                               ": must be how long ago, such as 1h or 7d, a time such as ",
                                FormatTime(example), ", or a revision, is \"", text, "\""));
 }
 

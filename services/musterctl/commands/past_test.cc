@@ -77,6 +77,11 @@ TEST_F(PastTest, HistorySaysWhoDidWhatAndWhy) {
   EXPECT_EQ(out(), "No change of it is known since then.\n");
   EXPECT_EQ(RunLine({"history", "np", "train", "--since", "2025-06-09T16:00:00.5+02:00"}), kDone);
   EXPECT_THAT(api_.calls, Contains("changes nodepool train 20 2025-06-09T14:00:00.5+00:00"));
+  // As ages are printed.
+  EXPECT_EQ(RunLine({"history", "np", "train", "--since=7d"}), kDone) << err();
+  EXPECT_THAT(api_.calls, Contains("changes nodepool train 20 2025-06-02T14:58:54+00:00"));
+  EXPECT_EQ(RunLine({"history", "np", "train", "--since=1d12h30m"}), kDone) << err();
+  EXPECT_THAT(api_.calls, Contains("changes nodepool train 20 2025-06-08T02:28:54+00:00"));
 }
 
 TEST_F(PastTest, DiffSaysWhatIsOtherwise) {
@@ -199,7 +204,9 @@ TEST_F(PastTest, RefusesWhatMakesNoSense) {
   expect_wrong({"history", "np", "x", "--limit=0"}, "--limit: must be 1 to 10000");
   expect_wrong({"history", "np", "x", "--limit=many"}, "--limit: must be an integer");
   expect_wrong({"history", "np", "x", "--since=7"}, "--since: of history, a time or how long ago");
-  expect_wrong({"history", "np", "x", "--since=soon"}, "--since: must be how long ago, such as 1h");
+  for (const char* none : {"soon", "d", "xd", "-1d", "1d-2h", "1d2", "1dd", "99999999999d"})
+    expect_wrong({"history", "np", "x", absl::StrCat("--since=", none)},
+                 "--since: must be how long ago, such as 1h or 7d, a time such as 2025-");
   expect_wrong({"history", "np", "x", "--since=-1h"}, "--since: must be how long ago, such as 1h");
   expect_wrong({"history", "np", "x", "--since=2025-06-09"}, "--since: must be how long ago");
   expect_wrong({"diff", "np", "x"}, "diff: needs --since");
