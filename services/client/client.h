@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -58,6 +59,10 @@ class Client {
     requests_ = 0;
   }
 
+  // The calls from here on end in `left`, for one who waits no longer; a call that is made then is
+  // given two seconds, so that its answer tells how things are. Not beside other calls.
+  void EndWithin(absl::Duration left) { end_ = absl::Now() + left; }
+
   // One call. A mutation without a request_id gets one. `revision`, unless null, is set to the
   // revision that the answer shows, if the server tells it: a watch after that revision tells of
   // all later changes.
@@ -65,7 +70,7 @@ class Client {
   absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                              Response*),
                                 const Request& request, int64_t* revision = nullptr) {
-    const absl::Time deadline = absl::Now() + options_.timeout;
+    const absl::Time deadline = Deadline(absl::Now());
     const auto call = [&](const Request& sent) -> absl::StatusOr<Response> {
       grpc::ClientContext context;
       rpc::PrepareCall(context, deadline);
@@ -134,10 +139,15 @@ class Client {
   }
 
   static constexpr int kPageSize = 1000;
+  static constexpr absl::Duration kLeastCall = absl::Seconds(2);
   static constexpr absl::Duration kLongestReconnect = absl::Seconds(1);
   // How long to wait before each repetition of a call whose outcome is unknown.
   static constexpr absl::Duration kPauses[] = {absl::Milliseconds(200), absl::Milliseconds(400),
                                                absl::Milliseconds(800)};
+
+  absl::Time Deadline(absl::Time now) const {
+    return std::min(now + options_.timeout, std::max(end_, now + kLeastCall));
+  }
 
   template <class Stub>
   Stub& Of() {
@@ -170,6 +180,7 @@ class Client {
   const Options options_;
   const std::string request_id_ =
       options_.request_id.empty() ? NewRequestId() : options_.request_id;
+  absl::Time end_ = absl::InfiniteFuture();
   int order_ = 0;                  // 0: orders are not told apart
   std::atomic<int> requests_ = 0;  // of the order, that bore an id
   const std::shared_ptr<grpc::Channel> channel_;

@@ -33,6 +33,7 @@ class FakeLifecycleServer final : public lifecycle::v1::LifecycleService::Servic
   }
 
   std::string asked_service = {};       // what the last history call was marked with
+  absl::Duration left = {};             // until the deadline of the last Get
   int failures = 0;                     // calls that fail before one is answered
   std::vector<std::string> asked = {};  // request ids
 
@@ -52,8 +53,10 @@ class FakeLifecycleServer final : public lifecycle::v1::LifecycleService::Servic
     if (request->name() != "old") context->AddTrailingMetadata("x-muster-revision", "42");
     return grpc::Status::OK;
   }
-  grpc::Status GetNodePool(grpc::ServerContext*, const lifecycle::v1::GetNodePoolRequest* request,
+  grpc::Status GetNodePool(grpc::ServerContext* context,
+                           const lifecycle::v1::GetNodePoolRequest* request,
                            lifecycle::v1::NodePool* pool) override {
+    left = absl::FromChrono(context->deadline()) - absl::Now();
     if (request->name() == "gone") return {grpc::StatusCode::NOT_FOUND, "gone"};
     if (request->name() == "secret") return {grpc::StatusCode::PERMISSION_DENIED, "no"};
     pool->set_name(request->name());
@@ -110,6 +113,28 @@ TEST_F(ClientTest, AMutationIsRepeatedUnderOneId) {
   request.set_validate_only(true);
   EXPECT_TRUE(client_.Call(&LifecycleStub::ResizeNodePool, request).ok());
   EXPECT_THAT(server_.asked, ElementsAre("id", "id", "id", "id.2", "mine", ""));
+}
+
+TEST_F(ClientTest, ACallEndsWithTheWaitThatItIsPartOf) {
+  Options options = server_.options();
+  options.timeout = absl::Hours(4);
+  Client client(options);
+  const auto left = [&] {
+    EXPECT_TRUE(client.Find(&LifecycleStub::GetNodePool, "train").ok());
+    return server_.left;
+  };
+  EXPECT_GT(left(), absl::Hours(3));
+  client.EndWithin(absl::Hours(2));
+  EXPECT_GT(left(), absl::Hours(1));
+  EXPECT_LE(left(), absl::Hours(2));
+  client.EndWithin(absl::Hours(9));
+  EXPECT_GT(left(), absl::Hours(3));
+  EXPECT_LE(left(), absl::Hours(4));
+  // The last look is answered, too.
+  client.EndWithin(-absl::Hours(1));
+  EXPECT_LE(left(), absl::Seconds(2));
+  client.EndWithin(absl::InfiniteDuration());
+  EXPECT_GT(left(), absl::Hours(3));
 }
 
 // However much those before it asked for.

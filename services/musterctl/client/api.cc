@@ -15,6 +15,7 @@ class GrpcApi final : public Api {
  public:
   explicit GrpcApi(const ApiOptions& options) : connection_(options) {}
 
+  void EndWithin(absl::Duration left) override { connection_.client().EndWithin(left); }
   void BeginOrder(int number) override { connection_.client().BeginOrder(number); }
 
   absl::Status ListPages(Kind kind, const ListRange& range, const PageReceiver& receive) override {

@@ -31,6 +31,9 @@ class Api {
   // To be called by a command that waits, before it looks again: cells that did not answer are
   // asked again from then on.
   virtual void AskAgain() {}
+  // The calls that follow end within that time: see client::Client. Not to be called while another
+  // call is under way.
+  virtual void EndWithin(absl::Duration) {}
   // The calls that follow belong to order `number` (from 1) of a command line that gives several:
   // see client::Client. Not to be called while another call is under way.
   virtual void BeginOrder(int) {}

@@ -44,6 +44,9 @@ class CellsApi final : public Api {
   bool is_partial() const { return is_partial_; }
 
   void AskAgain() override { away_.clear(); }
+  void EndWithin(absl::Duration left) override {
+    for (const Cell& cell : cells_) cell.api->EndWithin(left);
+  }
   void BeginOrder(int number) override {
     for (const Cell& cell : cells_) cell.api->BeginOrder(number);
   }

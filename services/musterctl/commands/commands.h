@@ -136,6 +136,19 @@ void NoteUntold(Session& session, Kind kind);
 void NoteNotThere(Session& session, const ResourceId& resource, const Moment& then,
                   const absl::Status& status);
 
+// While it lives, a call ends with the wait that it is part of (Api::EndWithin): a server that does
+// not answer holds up nobody for longer than was said.
+class WaitLimit {
+ public:
+  WaitLimit(Api& api, absl::Duration left) : api_(api) { api_.EndWithin(left); }
+  WaitLimit(const WaitLimit&) = delete;
+  WaitLimit& operator=(const WaitLimit&) = delete;
+  ~WaitLimit() { api_.EndWithin(absl::InfiniteDuration()); }
+
+ private:
+  Api& api_;
+};
+
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server
 // is away. `uid`: the uid of the pool that is meant; empty: whichever has the name.

@@ -161,7 +161,7 @@ absl::Status DeleteOne(Session& session, Deletion& deletion, const Others& other
 }
 
 // How long a NodePool may take to go.
-absl::StatusOr<absl::Duration> WaitLimit(const CommandLine& line) {
+absl::StatusOr<absl::Duration> ReadLimit(const CommandLine& line) {
   const bool short_form = line.Has("timeout") && !line.given.contains("wait-timeout");
   const std::string flag = short_form ? "timeout" : "wait-timeout";
   auto timeout = ParseTimeout(absl::StrCat("--", flag), line.Get(flag));
@@ -204,6 +204,7 @@ class Deletions {
   absl::Status AwaitGone() {
     absl::Status last;
     for (const Deletion& deletion : std::exchange(asked_, {})) {
+      const WaitLimit ends(session_.api, limit_);
       absl::Status gone = WaitForPool(session_, deletion.id, true, limit_, deletion.uid);
       if (gone.ok()) continue;
       if (!last.ok()) Tell(last);
@@ -241,7 +242,7 @@ bool IsChosen(const CommandLine& line) {
 
 absl::Status Delete(Session& session) {
   const CommandLine& line = session.line;
-  ASSIGN_OR_RETURN(const absl::Duration limit, WaitLimit(line));
+  ASSIGN_OR_RETURN(const absl::Duration limit, ReadLimit(line));
   if (line.Has("dry-run") && line.Has("wait"))
     return WrongUse("delete: either --dry-run or --wait");
   ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadDeletions(session));

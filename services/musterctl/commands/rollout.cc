@@ -305,7 +305,10 @@ absl::Status RolloutOf(Session& session, const std::string& verb,
   ASSIGN_OR_RETURN(const absl::Duration until, ReadUntil(session));
   bool first = true;
   const auto one = [&](const ResourceId& id) -> absl::Status {
-    if (verb == "status") return RolloutStatus(session, id, until);
+    if (verb == "status") {
+      const WaitLimit ends(session.api, until - session.env.steady.Now());
+      return RolloutStatus(session, id, until);
+    }
     if (verb == "history") {
       if (!std::exchange(first, false)) session.env.out << "\n";
       return RolloutHistory(session, id);

@@ -181,12 +181,12 @@ absl::StatusOr<ApiOptions> OptionsOf(const Command& command, const CommandLine& 
       .scope = {.organization = line.Get("organization"), .cluster = line.Get("cluster")},
       .request_id = request_id,
       .sleep = env.sleep};
-  if (line.Has("timeout")) {
+  // `wait` has waits of its own.
+  if (line.Has("timeout") && line.command != "wait") {
     auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
     if (!timeout.ok()) return WrongUse(timeout.status().message());
     // Commands that wait take --timeout for the whole wait; their calls keep the standard one.
-    const bool waits = line.command == "wait" || line.command == "delete" ||
-                       line.command == "rollout" || line.Has("wait");
+    const bool waits = line.command == "delete" || line.command == "rollout" || line.Has("wait");
     if (!waits) options.timeout = *timeout;
   } else if (line.Has("settle")) {
     // The server waits so long before it answers.

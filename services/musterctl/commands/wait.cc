@@ -26,6 +26,7 @@ namespace muster::musterctl {
 namespace {
 
 constexpr absl::Duration kStandardWait = absl::Minutes(5);
+constexpr absl::Duration kLongWait = absl::Hours(7 * 24);
 constexpr absl::Duration kPoll = absl::Milliseconds(250);
 
 std::string Progress(const lifecycle::v1::NodePool& pool) {
@@ -318,16 +319,25 @@ absl::StatusOr<std::vector<ResourceId>> ReadWaited(Session& session, const Await
   return ids;
 }
 
+// How long to wait in all. As kubectl has it: 0 means to look once, less than that a week.
+absl::StatusOr<absl::Duration> ReadWait(const CommandLine& line) {
+  if (!line.Has("timeout")) return kStandardWait;
+  absl::Duration timeout;
+  if (!ParseLength(line.Get("timeout"), timeout))
+    return WrongUse(
+        absl::StrCat("--timeout: must be a duration such as 30s or 5m, 0 to look once, is \"",
+                     line.Get("timeout"), "\""));
+  return timeout < absl::ZeroDuration() ? kLongWait : timeout;
+}
+
 }  // namespace
 
 absl::Status Wait(Session& session) {
   ASSIGN_OR_RETURN(const Awaited awaited, ReadAwaited(session.line.Get("for")));
-  absl::Duration timeout = kStandardWait;
-  if (session.line.Has("timeout")) {
-    const auto given = ParseTimeout("--timeout", session.line.Get("timeout"));
-    if (!given.ok()) return WrongUse(given.status().message());
-    timeout = *given;
-  }
+  ASSIGN_OR_RETURN(const absl::Duration timeout, ReadWait(session.line));
+  // Who looks once gives the look a call's time.
+  const bool once = timeout == absl::ZeroDuration();
+  const WaitLimit ends(session.api, once ? absl::InfiniteDuration() : timeout);
   const absl::Duration until = session.env.steady.Now() + timeout;
   ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadWaited(session, awaited, until));
   return ForEach(session, ids,

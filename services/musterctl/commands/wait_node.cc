@@ -118,6 +118,7 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
                          absl::Duration timeout) {
   const std::string label = absl::StrCat("node/", id.id.substr(id.id.rfind('/') + 1));
   const char* wanted = verb == NodeVerb::kDrain ? "drained" : "back";
+  const WaitLimit ends(session.api, timeout);
   const absl::Duration begin = session.env.steady.Now();
   std::string last;
   int idle = 0;  // looks in a row at which the Node was done

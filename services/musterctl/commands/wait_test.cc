@@ -6,8 +6,10 @@
 namespace muster::musterctl {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 TEST_F(CommandsTest, WaitShowsProgressUntilThePoolIsHealthy) {
@@ -55,6 +57,57 @@ TEST_F(CommandsTest, APoolIsNotHealthyBeforeEveryNodeIsInService) {
   api_.pools = {SummedUpPool()};
   api_.items[Kind::kNode] = {node("g1", Node::STATE_PRODUCTION)};
   EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kDone);
+}
+
+// As kubectl has it.
+TEST_F(CommandsTest, WaitLooksOnceOrAWeekIfItIsToldTo) {
+  lifecycle::v1::NodePool unready = SummedUpPool("False", "UnderTarget", "one is missing");
+  api_.pools = {unready};
+  api_.items[Kind::kNodePool] = {unready};
+  for (const std::vector<std::string>& wait : std::vector<std::vector<std::string>>{
+           {"wait", "np/a"},
+           {"wait", "np/example-nodepool", "--for=condition=Ready"},
+           {"wait", "np", "--all", "--for=condition=Ready"}}) {
+    for (const char* nothing : {"0", "0s"}) {
+      std::vector<std::string> line = wait;
+      line.push_back(absl::StrCat("--timeout=", nothing));
+      const absl::Duration begin = steady_.Now();
+      EXPECT_EQ(RunLine(line), kFailed);
+      EXPECT_EQ(steady_.Now(), begin);
+      EXPECT_EQ(api_.ends.front(), absl::InfiniteDuration()) << "the look has a call's time";
+    }
+  }
+  EXPECT_THAT(err(), HasSubstr("timed out waiting for condition=Ready"));
+  api_.before_get = [this, looks = 0]() mutable {
+    if (++looks == 1200 * 4) api_.items[Kind::kNodePool] = {SummedUpPool()};
+  };
+  EXPECT_EQ(RunLine({"wait", "np/example-nodepool", "--for=condition=Ready", "--timeout=-1s"}),
+            kDone)
+      << err();
+  EXPECT_EQ(RunLine({"wait", "np/a", "--timeout=soon"}), kWrongUse);
+  EXPECT_EQ(err(),
+            "error: --timeout: must be a duration such as 30s or 5m, 0 to look once, is "
+            "\"soon\"\n");
+}
+
+// A server that does not answer holds up nobody.
+TEST_F(CommandsTest, TheCallsOfAWaitEndWithIt) {
+  const auto ends = [this](const std::vector<std::string>& line) {
+    api_.ends.clear();
+    RunLine(line);
+    return api_.ends;
+  };
+  const absl::Duration all = absl::InfiniteDuration();
+  api_.pools = {SummedUpPool()};
+  EXPECT_THAT(ends({"wait", "np/a", "--timeout=7s"}), ElementsAre(absl::Seconds(7), all));
+  EXPECT_THAT(ends({"wait", "np/a"}), ElementsAre(absl::Minutes(5), all));
+  EXPECT_THAT(ends({"rollout", "status", "np/a", "--timeout=7s"}),
+              ElementsAre(absl::Seconds(7), all));
+  EXPECT_THAT(ends({"rollout", "status", "np/a", "--watch=false"}), ElementsAre(all, all));
+  EXPECT_THAT(ends({"drain", "node/a/g1", "--wait", "--timeout=7s"}),
+              ElementsAre(absl::Seconds(7), all));
+  EXPECT_THAT(ends({"delete", "np/a", "--timeout=7s"}), ElementsAre(absl::Seconds(7), all));
+  EXPECT_THAT(ends({"get", "np/a", "--timeout=7s"}), IsEmpty());
 }
 
 // Others of its account ask as well.

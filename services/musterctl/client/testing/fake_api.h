@@ -23,14 +23,16 @@ namespace muster::musterctl {
 // For tests: an Api of plain members.
 class FakeApi final : public Api {
  public:
+  void EndWithin(absl::Duration left) override { ends.push_back(left); }
   void BeginOrder(int number) override { begun_order = number; }
 
   std::map<Kind, std::vector<Item>> items = {};
   // Answers of GetNodePool one after the other, the last one for ever.
   std::deque<absl::StatusOr<lifecycle::v1::NodePool>> pools = {};
   std::vector<lifecycle::v1::Event> events = {};
-  std::vector<std::string> calls = {};  // changes that were asked for
-  int begun_order = 0;                  // BeginOrder's
+  std::vector<std::string> calls = {};    // changes that were asked for
+  std::vector<absl::Duration> ends = {};  // EndWithin's
+  int begun_order = 0;                    // BeginOrder's
   std::vector<int> rollback_orders = {};
   absl::Status refusal = {};           // of every change
   absl::Status refusal_of_reads = {};  // of lists and Gets, also of the past, and of placements
