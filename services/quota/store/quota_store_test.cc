@@ -24,7 +24,8 @@ using ::muster::testing::IsRefusedBy;
 using ::muster::testing::StatusIs;
 using ::testing::IsEmpty;
 
-const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", quota::ComputeClass::kDefault};
+const quota::QuotaKey kQuotaKey{"acme", "US-EAST-04A", "gd-8xa100-i128",
+                                quota::ComputeClass::kDefault};
 
 class QuotaStoreTest : public StagedStoreTest<quota::State> {
  protected:
@@ -41,23 +42,23 @@ class QuotaStoreTest : public StagedStoreTest<quota::State> {
 };
 
 TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
-  Do(quota::UpdateQuota{kKey, 10, "", true});
+  Do(quota::UpdateQuota{kQuotaKey, 10, "", true});
   const absl::Time hour = absl::FromUnixSeconds(1'760'000'000);
-  quota::UpdateQuota overrides{kKey, 11};
+  quota::UpdateQuota overrides{kQuotaKey, 11};
   overrides.overrides = {{{4, hour, hour + absl::Hours(1), "to go"}}};
   Do(overrides);
   overrides.overrides = {{{5, hour + absl::Microseconds(1), hour + absl::Hours(2), "a \"reason\""},
                           {0, hour + absl::Hours(2), hour + absl::Hours(3), ""}}};
   Do(overrides);
-  Do(quota::SyncHolding{QuotaName(kKey), "a", 3, 1, "pool \"a\", with {odd} \\ letters"});
-  Do(quota::SyncHolding{QuotaName(kKey), "b", 4, 1, ""});
-  Do(quota::SyncHolding{QuotaName(kKey), "a", 5, 2, "a"});
-  Do(quota::SyncHolding{QuotaName(kKey), "b", 0, 2, "", true});
-  quota::QuotaKey spot = kKey;
+  Do(quota::SyncHolding{QuotaName(kQuotaKey), "a", 3, 1, "pool \"a\", with {odd} \\ letters"});
+  Do(quota::SyncHolding{QuotaName(kQuotaKey), "b", 4, 1, ""});
+  Do(quota::SyncHolding{QuotaName(kQuotaKey), "a", 5, 2, "a"});
+  Do(quota::SyncHolding{QuotaName(kQuotaKey), "b", 0, 2, "", true});
+  quota::QuotaKey spot = kQuotaKey;
   spot.compute_class = quota::ComputeClass::kSpot;
   Do(quota::UpdateQuota{spot, 1, "", true, {{{4, hour, hour + absl::Hours(1), ""}}}});
   Do(quota::DeleteQuota{QuotaName(spot)});
-  for (const KeptRequest& kept : testing::OddKeptRequests(QuotaName(kKey))) {
+  for (const KeptRequest& kept : testing::OddKeptRequests(QuotaName(kQuotaKey))) {
     ASSERT_THAT(Put([&](auto& staged) { staged.Put(kept); }), IsOk());
   }
   ASSERT_THAT(Put([&](auto& staged) { staged.template Delete<KeptRequest>("gone"); }), IsOk());
@@ -71,14 +72,14 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
   EXPECT_TRUE(loaded.released() == state_.released());
   EXPECT_TRUE(loaded.kept() == state_.kept());
   EXPECT_EQ(loaded.kept().ids().size(), 3u);
-  EXPECT_EQ(loaded.Held(QuotaName(kKey)), 5);
-  EXPECT_EQ(loaded.table<quota::Quota>().Find(QuotaName(kKey))->overrides.size(), 2u);
+  EXPECT_EQ(loaded.Held(QuotaName(kQuotaKey)), 5);
+  EXPECT_EQ(loaded.table<quota::Quota>().Find(QuotaName(kQuotaKey))->overrides.size(), 2u);
   EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.quota_override"), "2");
 }
 
 TEST_F(QuotaStoreTest, TheTablesAreASecondFence) {
   StagedState<quota::State> staged(state_, 0);
-  staged.Put(quota::Holding{QuotaName(kKey), "a", -1, 1, ""});
+  staged.Put(quota::Holding{QuotaName(kQuotaKey), "a", -1, 1, ""});
   EXPECT_THAT(Write(staged.changes()), IsRefusedBy("holding_nodes_in_range"));
   EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.holding"), "0");
 }
