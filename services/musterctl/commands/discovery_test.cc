@@ -72,7 +72,6 @@ TEST_F(DiscoveryTest, CompletionKnowsCommandsFlagsKindsAndNames) {
   EXPECT_THAT(Completed({"find", "placements", "-o", ""}), ElementsAre("json", "yaml"));
   EXPECT_THAT(Completed({"api-resources", "--output="}),
               ElementsAre("--output=name", "--output=wide"));
-  EXPECT_THAT(Completed({"rollout", "history", "-o", ""}), IsEmpty());
   EXPECT_THAT(Completed({"--cluster", "c", "get", "nodes", "-o", "wide", "--no"}),
               ElementsAre("--no-headers", "--nodepool"));
   EXPECT_THAT(Completed({"explain", "nodepool.spec.target"}),
