@@ -382,6 +382,7 @@ TEST_F(EditingTest, DiffOfFilesShowsWhatApplyWouldChange) {
       "example-nodepool}\n"
       "spec: {instanceType: gd-8xa100-i128, targetNodes: 1}\n";
   EXPECT_EQ(RunLine({"diff", "-f", "-"}, same), kDone) << out() << err();
+  EXPECT_EQ(RunLine({"diff", "-f", "-", "--since=1h"}, same), kWrongUse) << "of now alone";
   EXPECT_EQ(out(), "");
   EXPECT_EQ(RunLine({"diff", "-f", "-"},
                     absl::StrReplaceAll(same, {{"targetNodes: 1", "targetNodes: 6"}})),
