@@ -30,6 +30,8 @@ ABSL_FLAG(double, speed, 10, "Simulated minutes a minute, 1 to 600.");
 ABSL_FLAG(absl::Duration, limit, absl::Minutes(10), "A phase that takes longer has failed.");
 ABSL_FLAG(std::string, bin_dir, "build/release/bin", "Where musterd and fleetsim are.");
 ABSL_FLAG(std::string, migrations_dir, "migrations", "Folder of their schemas' migrations.");
+ABSL_FLAG(std::vector<std::string>, musterd_flags, {},
+          "More flags for musterd, e.g. --musterd_flags=--journal_packing=zstd.");
 ABSL_FLAG(bool, statements, false, "Tell on stderr what Postgres was busy with in each phase.");
 ABSL_FLAG(bool, json, false, "Print one JSON object a line instead of the table.");
 
@@ -44,6 +46,7 @@ absl::StatusOr<std::vector<FleetRunOptions>> TrialsFromFlags() {
   FleetRunOptions options{.stack = {.bin_dir = absl::GetFlag(FLAGS_bin_dir),
                                     .migrations_dir = absl::GetFlag(FLAGS_migrations_dir),
                                     .speed = absl::GetFlag(FLAGS_speed),
+                                    .musterd_flags = absl::GetFlag(FLAGS_musterd_flags),
                                     .statements = absl::GetFlag(FLAGS_statements)},
                           .limit = absl::GetFlag(FLAGS_limit),
                           .churn_minutes = absl::GetFlag(FLAGS_churn_minutes),

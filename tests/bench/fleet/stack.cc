@@ -115,6 +115,7 @@ std::unique_ptr<Child> Stack::Serve(const std::string& name,
       absl::StrCat("--migrations_dir=", options_.migrations_dir),
       absl::StrCat("--port_file=", port_file)};
   command.insert(command.end(), flags.begin(), flags.end());
+  command.insert(command.end(), options_.musterd_flags.begin(), options_.musterd_flags.end());
   const std::string log = absl::StrCat(folder_, "/", name, ".log");
   auto child = std::make_unique<Child>(command, log);
   const absl::Time end = absl::Now() + options_.patience;

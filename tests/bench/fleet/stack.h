@@ -21,7 +21,8 @@ struct StackOptions {
   double speed = 1;                 // simulated time is so many times as fast
   // For the simulator to register all machines, and for a server to come up.
   absl::Duration patience = absl::Minutes(5);
-  bool statements = false;  // Postgres keeps count of what each statement costs
+  std::vector<std::string> musterd_flags = {};  // more of them
+  bool statements = false;                      // Postgres keeps count of what each statement costs
 };
 
 // A Postgres, a musterd and a fleetsim of our own, ended and deleted with this object. What fails
