@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
@@ -86,11 +87,23 @@ std::string RestOf(const Node& node) {
   observed.clear_active_time();
   observed.clear_autoscaler_marked();
   // Of a row that is updated Postgres logs what lies between the first and the last byte that
-  // changed. Most of it is the labels and taints, which seldom change: they stand last.
+  // changed, and the state, which changes most, is in a column before. What follows from it stands
+  // first; most of the rest is other labels and annotations, which seldom change: they stand last.
   lifecycle::v1::Node last;
-  last.mutable_desired()->Swap(&desired);
+  last.mutable_desired()->mutable_annotations()->swap(*desired.mutable_annotations());
+  auto& labels = *desired.mutable_labels();
+  for (auto label = labels.begin(); label != labels.end();) {
+    if (absl::StartsWith(label->first, "node.coreweave.cloud/")) {
+      ++label;
+      continue;
+    }
+    (*last.mutable_desired()->mutable_labels())[label->first] = std::move(label->second);
+    label = labels.erase(label);
+  }
+  lifecycle::v1::Node first;
+  first.mutable_desired()->Swap(&desired);
   rest.clear_desired();
-  return rest.SerializeAsString() + SerializeAlike(last);
+  return SerializeAlike(first) + rest.SerializeAsString() + SerializeAlike(last);
 }
 
 // `node` has what the other columns say: how its times are to be read depends on its state, and on

@@ -224,14 +224,25 @@ TEST_F(LifecycleStoreTest, WhatSeldomChangesOfANodeStandsLast) {
     return absl::HexStringToBytes(
         database_.QueryValue("SELECT encode(later, 'hex') FROM lifecycle.node"));
   };
-  const std::string before = stored(node);
+  labels["node.coreweave.cloud/state"] = "zap";
+  node.desired.labels = labels;
   ASSERT_FALSE(node.conditions.empty());
+  const std::string before = stored(node);
   node.conditions.front().message = "another one";
   const std::string after = stored(node);
   ASSERT_NE(before, after);
-  const auto [unlike, _] =
-      std::mismatch(before.rbegin(), before.rend(), after.rbegin(), after.rend());
-  EXPECT_GT(unlike - before.rbegin(), 8 * 50);
+  labels["node.coreweave.cloud/state"] = "production";
+  node.desired.labels = labels;
+  node.desired.taints.clear();
+  const std::string in_production = stored(node);
+  ASSERT_NE(after, in_production);
+  const auto alike_at_end = [](const std::string& one, const std::string& other) {
+    return std::mismatch(one.rbegin(), one.rend(), other.rbegin(), other.rend()).first -
+           one.rbegin();
+  };
+  EXPECT_GT(alike_at_end(before, after), 8 * 50);
+  EXPECT_GT(alike_at_end(after, in_production), 8 * 50 + 20) << "conditions, too";
+  EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(node.name), node);
 }
 
 // The release before does not know Node.desired.cordon_time, compares what it has of it in memory,
