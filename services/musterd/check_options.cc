@@ -10,6 +10,7 @@
 #include "services/common/address.h"
 #include "services/musterd/options.h"
 #include "services/tls/flags.h"
+#include "storage/postgres/journal_packing.h"
 
 namespace muster::musterd {
 namespace {
@@ -144,6 +145,11 @@ std::vector<error::FieldViolation> CheckTogether(const ServeOptions& options) {
   CheckCallerLimits(options, faults);
   if (options.conninfo.empty())
     faults.push_back({"--db_conninfo", "or --db_conninfo_file is required."});
+  if (!storage::ParseJournalPacking(options.journal_packing)) {
+    faults.push_back(
+        {"--journal_packing", absl::StrCat("is \"", options.journal_packing, "\"; allowed are ",
+                                           absl::StrJoin(storage::kJournalPackings, ","), ".")});
+  }
   if (options.memory_limit != 0 && options.memory_limit < kLeastMemory)
     faults.push_back(
         {"--memory_limit", absl::StrCat("must be 0, or at least ", kLeastMemory, ".")});

@@ -22,6 +22,7 @@ ABSL_DECLARE_FLAG(std::string, token_audience);
 ABSL_DECLARE_FLAG(std::vector<std::string>, token_algorithms);
 ABSL_DECLARE_FLAG(int64_t, journal_keep);
 ABSL_DECLARE_FLAG(absl::Duration, journal_keep_time);
+ABSL_DECLARE_FLAG(std::string, journal_packing);
 ABSL_DECLARE_FLAG(int64_t, max_calls_per_caller);
 ABSL_DECLARE_FLAG(int64_t, max_running_calls_per_caller);
 ABSL_DECLARE_FLAG(int64_t, max_watches_per_caller);

@@ -198,6 +198,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   if (!cells.ok()) return error::InvalidField("--page_cells", cells.status().message());
   options.page_cells = *cells;
   options.port_file = absl::GetFlag(FLAGS_port_file);
+  options.journal_packing = absl::GetFlag(FLAGS_journal_packing);
   options.memory_limit = absl::GetFlag(FLAGS_memory_limit);
   ASSIGN_OR_RETURN(options.conninfo, ConninfoFromFlags());
   options.conninfo_file = absl::GetFlag(FLAGS_db_conninfo_file);

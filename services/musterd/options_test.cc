@@ -66,6 +66,19 @@ TEST(Options, RequestsAndMemoryHaveBounds) {
   EXPECT_THAT(Validate(options), IsOk());
 }
 
+TEST(Options, TheJournalIsPackedAsIsAllowed) {
+  ServeOptions options = Good();
+  EXPECT_EQ(options.journal_packing, "none");
+  for (const char* allowed : {"none", "zstd"}) {
+    options.journal_packing = allowed;
+    EXPECT_THAT(Validate(options), IsOk()) << allowed;
+  }
+  for (const char* refused : {"", "lz4", "ZSTD", "none,zstd"}) {
+    options.journal_packing = refused;
+    EXPECT_THAT(Validate(options), HasFieldViolation("--journal_packing")) << refused;
+  }
+}
+
 TEST(Options, OneCallerMayHaveNoMoreThanThereMayBe) {
   ServeOptions options = Good();
   options.caller_limits.all_watches = 1'000;

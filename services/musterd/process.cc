@@ -115,6 +115,8 @@ storage::LaneOptions Process::LaneOptionsFor(absl::string_view service) const {
   lane.journal_keep = options_.journal_keep;
   if (options_.journal_keep_time > absl::ZeroDuration())
     lane.journal_keep_time = options_.journal_keep_time;
+  lane.journal_packing = storage::ParseJournalPacking(options_.journal_packing)
+                             .value_or(storage::JournalPacking::kNone);
   lane.connect.observer = database_metrics_->ObserverOf(lane.connect.schema);
   return lane;
 }

@@ -53,11 +53,12 @@ class Batch {
   bool encoded() const { return encoded_.has_value(); }
   // Makes the statements that store the batch, and rows(); a second call returns what the first
   // did. Nothing can be decided thereafter. INTERNAL: something in it cannot be written, or it is
-  // of several commands and its statements have more than `max_bytes`.
-  absl::Status Encode(const storage::Store<State>& store, size_t max_bytes);
+  // of several commands and its statements have more than `max_batch_bytes`.
+  absl::Status Encode(const storage::Store<State>& store, const LaneOptions& options);
   // Encodes the batch, and hands its statements to `tx`; to be called once. Errors as of Encode;
   // throws what libpqxx throws.
-  absl::Status Store(Transaction& tx, const storage::Store<State>& store, size_t max_bytes);
+  absl::Status Store(Transaction& tx, const storage::Store<State>& store,
+                     const LaneOptions& options);
   void TakeBack() { staged_.RollBack(); }
 
   const std::string& id() const { return id_; }
@@ -123,7 +124,7 @@ absl::Status Batch<State>::Run(LaneCommand<State>& command) {
 }
 
 template <class State>
-absl::Status Batch<State>::Encode(const storage::Store<State>& store, size_t max_bytes) {
+absl::Status Batch<State>::Encode(const storage::Store<State>& store, const LaneOptions& options) {
   if (encoded_) return *encoded_;
   encoded_ = absl::OkStatus();
   try {
@@ -134,9 +135,9 @@ absl::Status Batch<State>::Encode(const storage::Store<State>& store, size_t max
       journal::Move(statements_, from_, staged_.revision(), id_, now_);
       store.Write(statements_, LastPerKey());
       rows_ = ToJournal(store);
-      journal::Append(statements_, rows_, id_, authors_.Encode(), now_);
+      journal::Append(statements_, rows_, id_, authors_.Encode(), now_, options.journal_packing);
     }
-    if (decided_ > 1 && statements_.bytes() > max_bytes)
+    if (decided_ > 1 && statements_.bytes() > options.max_batch_bytes)
       encoded_ = absl::InternalError("Too much for one transaction.");
   } catch (const std::exception& e) {
     encoded_ = error::WithCause(absl::InternalError("A change cannot be written."), e.what());
@@ -146,8 +147,8 @@ absl::Status Batch<State>::Encode(const storage::Store<State>& store, size_t max
 
 template <class State>
 absl::Status Batch<State>::Store(Transaction& tx, const storage::Store<State>& store,
-                                 size_t max_bytes) {
-  RETURN_IF_ERROR(Encode(store, max_bytes));
+                                 const LaneOptions& options) {
+  RETURN_IF_ERROR(Encode(store, options));
   if (changes().empty()) journal::ChangesNothing(tx);
   journal::Say(tx, statements_);
   return absl::OkStatus();

@@ -148,7 +148,7 @@ void BatchCommitter<State>::EncodeAhead() {
   if (sent_ == nullptr || open_ == nullptr || open_->batch.changes().size() < options_.encode_ahead)
     return;
   // An error is kept in the batch, and reported when it is to be sent.
-  open_->batch.Encode(store_, options_.max_batch_bytes).IgnoreError();
+  open_->batch.Encode(store_, options_).IgnoreError();
 }
 
 template <class State>
@@ -194,7 +194,7 @@ void BatchCommitter<State>::SendOpen() {
   options_.Yield(LanePoint::kBeforeSend);
   sent_ = std::move(open_);
   sent_->transaction = db_.Send(
-      [&](Transaction& tx) { return sent_->batch.Store(tx, store_, options_.max_batch_bytes); });
+      [&](Transaction& tx) { return sent_->batch.Store(tx, store_, options_); });
 }
 
 template <class State>

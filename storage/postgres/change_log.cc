@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "storage/postgres/commit_authors.h"
+#include "storage/postgres/journal_packing.h"
 #include "storage/postgres/sql_types.h"
 #include "storage/postgres/transaction.h"
 
@@ -42,7 +43,7 @@ constexpr Statement kReadChanges = {
     " SELECT revision, previous, kind, change, (extract(epoch FROM commit_time) * 1000000)::bigint,"
     " (SELECT a.last_revision FROM (SELECT last_revision FROM journal_author"
     " WHERE last_revision >= log.revision ORDER BY last_revision LIMIT 1) AS a WHERE log.batch ="
-    " (SELECT l.batch FROM journal l WHERE l.revision = a.last_revision)), bytes"
+    " (SELECT l.batch FROM journal l WHERE l.revision = a.last_revision))"
     " FROM log ORDER BY revision DESC"};
 constexpr Statement kReadAuthors = {"journal_read_authors",
                                     "SELECT authors FROM journal_author WHERE last_revision = $1"};
@@ -89,15 +90,15 @@ constexpr Statement kReadRevisions = {"journal_read_revisions",
 #undef MUSTER_NEXT
 #undef MUSTER_SHOWN
 
-std::shared_ptr<const std::string> BytesOf(const pqxx::field& field) {
+std::shared_ptr<const std::string> BytesOf(absl::string_view key, const pqxx::field& field) {
   if (field.is_null()) return nullptr;
-  return std::make_shared<const std::string>(FromSqlBytes(field.c_str()));
+  return std::make_shared<const std::string>(Unpack(key, FromSqlBytes(field.c_str())));
 }
 
-LoggedChange ToChange(const pqxx::row& row) {
+LoggedChange ToChange(absl::string_view key, const pqxx::row& row) {
   LoggedChange change{.revision = row[0].as<int64_t>(),
                       .commit_time = absl::FromUnixMicros(row[4].as<int64_t>()),
-                      .bytes = BytesOf(row[3])};
+                      .bytes = BytesOf(key, row[3])};
   if (!row[1].is_null()) change.previous = row[1].as<int64_t>();
   return change;
 }
@@ -134,13 +135,14 @@ int64_t FindDeletion(Transaction& tx, absl::string_view key) {
 ChangeLog ReadChanges(Transaction& tx, absl::string_view key, int64_t newest, int64_t limit) {
   ChangeLog log;
   Authors authors(tx);
+  int64_t bytes = 0;
   // One more, which tells what was before the last.
   const auto rows = tx.Exec(kReadChanges, newest, std::string(key), limit + 1, kMaxLogBytes);
   for (const auto& row : rows) {
-    LoggedChange change = ToChange(row);
-    const bool is_last = log.changes.size() + 1 == static_cast<size_t>(rows.size());
-    const bool is_full = static_cast<int64_t>(log.changes.size()) == limit ||
-                         (is_last && !row[6].is_null() && row[6].as<int64_t>() >= kMaxLogBytes);
+    LoggedChange change = ToChange(key, row);
+    // The statement counts those of the packed form.
+    if (change.bytes != nullptr) bytes += static_cast<int64_t>(change.bytes->size());
+    const bool is_full = static_cast<int64_t>(log.changes.size()) == limit || bytes >= kMaxLogBytes;
     if (!log.changes.empty()) {
       LoggedChange& after = log.changes.back();
       // A creation has nothing before it, whatever bore the name then.
@@ -194,7 +196,7 @@ std::vector<PastRow> ReadRevisions(Transaction& tx, const std::vector<int64_t>& 
     found.push_back({.key = row[2].c_str(),
                      .kind = row[1].c_str(),
                      .revision = row[0].as<int64_t>(),
-                     .bytes = BytesOf(row[3])});
+                     .bytes = BytesOf(row[2].c_str(), row[3])});
   }
   return found;
 }

@@ -99,8 +99,10 @@ std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64
   std::vector<JournalRow> rows;
   for (const auto& row : tx.Exec(kRead, after, upto, limit)) {
     JournalRow change{row[0].as<int64_t>(), row[1].c_str(), row[2].c_str()};
-    if (!row[3].is_null())
-      change.bytes = std::make_shared<const std::string>(FromSqlBytes(row[3].c_str()));
+    if (!row[3].is_null()) {
+      change.bytes =
+          std::make_shared<const std::string>(Unpack(change.key, FromSqlBytes(row[3].c_str())));
+    }
     change.batch = row[4].c_str();
     rows.push_back(std::move(change));
   }
@@ -122,7 +124,7 @@ void Move(StatementSink& out, const Position& from, int64_t revision, absl::stri
 }
 
 void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_view batch,
-            absl::string_view authors, absl::Time commit_time) {
+            absl::string_view authors, absl::Time commit_time, JournalPacking packing) {
   SqlArray revisions("bigint"), kinds("text"), keys("text"), changes("bytea"), previous("bigint");
   for (const JournalRow& row : rows) {
     revisions.Add(row.revision);
@@ -132,7 +134,7 @@ void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_
     if (row.bytes == nullptr) {
       changes.AddNull();
     } else {
-      changes.AddBytes(*row.bytes);
+      changes.AddBytes(packing == JournalPacking::kZstd ? Pack(row.key, *row.bytes) : *row.bytes);
     }
   }
   out.Queue(kAppend, {batch, revisions.Param(), kinds.Param(), keys.Param(), changes.Param(),

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "storage/postgres/journal_packing.h"
 
 namespace muster::storage {
 
@@ -79,7 +80,8 @@ void Move(StatementSink& out, const Position& from, int64_t revision, absl::stri
 // moved to the last of them, with the same `commit_time`: in a history no change is of an earlier
 // time than one before it.
 void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_view batch,
-            absl::string_view authors, absl::Time commit_time);
+            absl::string_view authors, absl::Time commit_time,
+            JournalPacking packing = JournalPacking::kNone);
 // Ends the sessions of our role that hold the head and have waited for their client for longer than
 // `age`; returns how many. Each client settles by itself what became of its commit.
 int EndStalled(Transaction& tx, absl::Duration age);

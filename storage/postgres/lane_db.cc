@@ -13,6 +13,7 @@
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/change_log.h"
+#include "storage/postgres/journal_packing.h"
 #include "storage/postgres/transaction.h"
 
 namespace muster::storage {
@@ -238,6 +239,13 @@ absl::StatusOr<std::vector<JournalRow>> LaneDb::ReadJournal(int64_t after, int64
         return absl::OkStatus();
       },
       "resume"));
+  // Watchers get a change unread.
+  for (const JournalRow& row : rows) {
+    if (row.bytes != nullptr && IsStillPacked(*row.bytes)) {
+      return error::Unavailable(
+          absl::StrCat("Change ", row.revision, " of the journal cannot be read."));
+    }
+  }
   return rows;
 }
 

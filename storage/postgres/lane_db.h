@@ -95,6 +95,8 @@ struct LaneOptions {
   // changes, none of them older than this. The rest is forgotten now and then.
   int64_t journal_keep = 1'000'000;
   absl::Duration journal_keep_time = absl::InfiniteDuration();
+  // How this process writes them.
+  JournalPacking journal_packing = JournalPacking::kNone;
   // How often watches are told how far they have come, and gone ones are forgotten.
   absl::Duration progress_interval = absl::Seconds(1);
   // How long the database may be away before watches end: a replica that alone has lost it would
@@ -167,7 +169,7 @@ class LaneDb {
   // Runs `body` in a read-only, repeatable-read snapshot, on connections for long reads: nobody's
   // question for the head waits for it.
   absl::Status Read(const TransactionBody& body);
-  // Journal rows with after < revision <= upto.
+  // Journal rows with after < revision <= upto. UNAVAILABLE, too, if one cannot be unpacked.
   absl::StatusOr<std::vector<JournalRow>> ReadJournal(int64_t after, int64_t upto);
   // The head, and the batch of revision `known`, on a connection of the readers' own.
   absl::StatusOr<Head> PeekHead(int64_t known, absl::string_view purpose = "peek");

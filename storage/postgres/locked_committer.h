@@ -175,7 +175,7 @@ absl::Status LockedCommitter<State>::DecideAndStore(Transaction& tx,
     journal::ChangesNothing(tx);
     return absl::OkStatus();
   }
-  return attempt.batch->Store(tx, store_, options_.max_batch_bytes);
+  return attempt.batch->Store(tx, store_, options_);
 }
 
 template <class State>

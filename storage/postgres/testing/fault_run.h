@@ -70,6 +70,8 @@ class FaultRun {
       options.connect = {.conninfo = bench_.database.conninfo(bench_.schema),
                          .schema = bench_.schema};
       options.poll = absl::Milliseconds(50);
+      // The other replicas follow and settle by what they themselves would not write.
+      if (name == "b") options.journal_packing = JournalPacking::kZstd;
       options.encode_ahead = 1;  // or no batch of these would be
       // A machine that stands still makes no other calls.
       options.max_time_age = absl::InfiniteDuration();
