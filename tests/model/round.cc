@@ -134,7 +134,8 @@ void Round::ServeGangOfRacks(Claim& claim, const Turn& turn) {
       GrantRack(claim, time, Choose(claim, WholeRacksFor(claim), guided), seats);
     return;
   }
-  if (!Keeps(time) || !CanEverBeMet(books_, claim, {time, nodes})) return;
+  // No rack completes a request that wants none.
+  if (racks == 0 || !Keeps(time) || !CanEverBeMet(books_, claim, {time, nodes})) return;
   for (const std::string& id : whole) {
     for (const auto& [other, machine] : books_.machines) {
       if (machine.rack == books_.machines.at(id).rack) kept_.insert(other);

@@ -107,8 +107,10 @@ std::optional<KeptGang> Kept(const State& state, const Inventory& inventory,
   KeptGang gang{turn.position(), turn.selector.affinity, CountOnOffer(inventory, eligible)};
   if (inventory.nodes_per_rack() > 0) gang.racks = WholeRacksOf(inventory, eligible);
   gang.lent = inventory.spot().CoveredFor(turn.key.pool_uid) == 0;
+  // No whole rack completes what wants none.
+  const bool of_use = turn.nodes >= inventory.nodes_per_rack();
   const bool keeps =
-      !gang.lent || CanEverBeMet(state, inventory, claim, {turn.key.request_time, 0});
+      of_use && (!gang.lent || CanEverBeMet(state, inventory, claim, {turn.key.request_time, 0}));
   return keeps ? std::optional(std::move(gang)) : std::nullopt;
 }
 

@@ -209,6 +209,22 @@ TEST_F(GangTest, ARackGangWithABrokenMachineGrows) {
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(8));
 }
 
+// It can only come from the gang's own rack.
+TEST_F(GangTest, WholeRacksAreNotKeptForPartOfOne) {
+  world_.RegisterRack("f", "r1", 4, World::kRackType);
+  Then(World::OfRacks(world_.WantGang("g", 4)));
+  GiveBack("g", {"r1-2"});
+  Then(SetMachineState{"r1-2", MachineState::kInRepair});
+  Then(world_.WantGang("g", 4));
+  world_.RegisterRack("f", "r2", 4, World::kRackType);
+  const absl::Time keeps_after = absl::InfinitePast();
+  EXPECT_THAT(KeptGangs(world_.state(), {World::kZone, World::kRackType}, keeps_after), IsEmpty());
+  Then(World::OfRacks(world_.Want("b", 4)));
+  EXPECT_THAT(world_.MachinesOf("b"), SizeIs(4));
+  Then(SetMachineState{"r1-2", MachineState::kFree});
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(4));
+}
+
 TEST_F(GangTest, NothingIsReclaimedForAGangThatCannotBeCompleted) {
   world_.RegisterRack("f", "r", 4);
   Then(world_.WantSpot("s", 4));

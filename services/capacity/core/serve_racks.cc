@@ -156,7 +156,8 @@ class RackServer {
       return;
     }
     const ClaimPart part{turn.key.request_time, turn.nodes};
-    if (turn.key.request_time <= keeps_after_ ||
+    // No whole rack completes what wants none.
+    if (racks == 0 || turn.key.request_time <= keeps_after_ ||
         !CanEverBeMet(staged_.state(), inventory(), claim, part))
       return;
     kept_.push_back({turn.position(), turn.selector.affinity, whole * inventory().nodes_per_rack(),
