@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/capacity/core/explain.h"
+#include "services/capacity/core/finder.h"
 #include "services/capacity/core/machine_state.h"
 #include "services/capacity/core/parts.h"
 
@@ -148,7 +150,8 @@ std::string Beside::Take(const Step& step) {
   // Asked once more, whoever is asked for shows that a gang's time is over.
   if (changed || (step.kind == StepKind::kSync && model_.IsOverdue(now_, {})))
     model_.Finish(MachinesNow(), now_, {});
-  return Compare();
+  const std::string text = Compare();
+  return text.empty() ? CompareForetold() : text;
 }
 
 namespace {
@@ -235,6 +238,75 @@ std::string Beside::CompareClaim(const Claim& claim) const {
   if (view.reason != due)
     absl::StrAppend(&text, claim.uid, " is told: core ", kReasons[static_cast<int>(view.reason)],
                     ", model ", kReasons[static_cast<int>(due)], "\n");
+  return text;
+}
+
+std::string Beside::CompareFound(StagedState<capacity::State>& staged, capacity::ComputeClass asked,
+                                 int64_t nodes) const {
+  // Behind all that wait.
+  const absl::Time later = now_ + absl::Milliseconds(1);
+  const capacity::PlacementQuery query{{{kType, nodes, asked}}};
+  const auto told =
+      FindPlacements(state_, query, capacity::Policy().KeepsAfter(later))[0].placements[0];
+  capacity::SyncClaim claim{.pool_uid = "foretold", .generation = 1, .zone = kZone};
+  claim.instance_type = kType;
+  claim.compute_class = asked;
+  claim.nodes = nodes;
+  claim.organization = "of its own";
+  const size_t mark = staged.Mark();
+  (void)Decide(staged, capacity::SyncClaims{{claim}}, later);
+  const int64_t held = state_.FootprintOf(claim.pool_uid).held();
+  const capacity::Inventory* inventory = state_.FindInventory({kZone, kType});
+  const int64_t coming = inventory == nullptr ? 0 : inventory->spot().CoveredFor(claim.pool_uid);
+  staged.RollBack(mark);
+  const bool likely = told.availability == capacity::Availability::kLikely;
+  const bool possibly = told.availability == capacity::Availability::kPossibly;
+  if (likely == (held == nodes) && (likely || possibly == (held + coming == nodes))) return "";
+  if (!likely && !possibly && !IsToldExactly()) return "";
+  return absl::StrCat("the finder tells of ", nodes, capacity::NameOf(asked), ": ",
+                      static_cast<int>(told.availability), ", ", told.free, " free, ",
+                      told.reclaimable, " reclaimable; it got ", held, ", and ", coming,
+                      " are reclaimed\n");
+}
+
+// What a gang lends or leaves is told as nobody's where it is promised to another request, too.
+bool Beside::IsToldExactly() const {
+  const auto& claims = model_.books().claims;
+  return std::all_of(claims.begin(), claims.end(), [](const auto& entry) {
+    const Claim& claim = entry.second;
+    return claim.affinity.empty() && (!claim.gang || claim.requests.size() <= 1);
+  });
+}
+
+// Of machines that are free and match, explain says why the claim does not get them.
+std::string Beside::CompareTold(const Claim& claim) const {
+  const ClaimRow& row = *state_.FindClaim(claim.uid);
+  const capacity::Inventory* inventory = state_.FindInventory({kZone, kType});
+  if (row.parts.empty() || inventory->Matching(row.affinity).free() == 0) return "";
+  // What is missing in its own racks is told as in repair, or as held by others.
+  const int64_t size = std::max(1, model_.books().nodes_per_rack);
+  if (claim.gang && std::any_of(claim.requests.begin(), claim.requests.end(),
+                                [&](const Request& one) { return one.nodes % size != 0; }))
+    return "";
+  for (const auto& one : Explain(state_, row, capacity::Policy().KeepsAfter(now_))) {
+    using Code = capacity::ObstacleCode;
+    constexpr Code kCodes[] = {Code::kNotInZone, Code::kSpotNotOffered, Code::kGangIncomplete,
+                               Code::kKeptForGang, Code::kNoWholeRack};
+    if (std::count(std::begin(kCodes), std::end(kCodes), one.code) > 0) return "";
+  }
+  return absl::StrCat(claim.uid, " is not told why it gets no free machine\n");
+}
+
+std::string Beside::CompareForetold() {
+  std::string text;
+  StagedState<capacity::State> staged(state_, revision_);
+  // A gang's time to keep machines ends by itself.
+  (void)Decide(staged, capacity::EndKeeps{}, now_);
+  const int64_t nodes = (1 + revision_ % 5) * std::max(1, model_.books().nodes_per_rack);
+  for (const auto asked : {capacity::ComputeClass::kDefault, capacity::ComputeClass::kSpot})
+    absl::StrAppend(&text, CompareFound(staged, asked, nodes));
+  for (const auto& [uid, claim] : model_.books().claims) absl::StrAppend(&text, CompareTold(claim));
+  staged.RollBack();
   return text;
 }
 

@@ -36,6 +36,12 @@ class Beside {
   Guide MachinesNow() const;
   std::string Compare() const;
   std::string CompareClaim(const Claim& claim) const;
+  // What the finder and explain foretell, beside what a decision then does.
+  std::string CompareForetold();
+  std::string CompareTold(const Claim& claim) const;
+  bool IsToldExactly() const;
+  std::string CompareFound(StagedState<capacity::State>& staged, capacity::ComputeClass asked,
+                           int64_t nodes) const;
 
   capacity::State state_;
   int64_t revision_ = 0;

@@ -21,6 +21,7 @@ void Round::Run() {
     kept_ = gang.kept;
     Complete(books_.claims.at(gang.uid), gang.nodes);
   }
+  promised_.insert(resting_.begin(), resting_.end());
   std::for_each(spot, order.end(), [this](const Turn& turn) { Serve(turn); });
   TakeBack();
 }
@@ -46,6 +47,11 @@ int64_t Round::NodesOf(const Claim& claim, absl::Time time) const {
 void Round::ServeSingles(Claim& claim, const Turn& turn) {
   Seats seats;
   seats.Add(turn.places);
+  // "Spot machines are machines that nobody with class default wants now" (5).
+  if (claim.rests && claim.compute_class == ComputeClass::kDefault) {
+    const Ids free = FreeFor(claim);
+    resting_.insert(free.begin(), free.end());
+  }
   while (!claim.rests && !seats.empty() && !FreeFor(claim).empty()) {
     const std::string id = Choose(claim, FreeFor(claim), [&](const Machine& machine) {
       return SoChosen(claim, turn.time, machine) && SoPlaced(machine, seats) != seats.times.end();

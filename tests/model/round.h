@@ -130,6 +130,7 @@ class Round {
   std::vector<Overdue> overdue_;
   std::set<std::string> kept_;      // for a gang, from default claims behind it; lent to spot
   std::set<std::string> promised_;  // free ones that a gang gets with those that come: not lent
+  std::set<std::string> resting_;   // free ones that a claim at rest could have: not for spot
   std::set<std::string> missed_;    // being reclaimed for a claim that is short: not taken back
 };
 

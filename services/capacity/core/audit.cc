@@ -96,6 +96,9 @@ void AuditQueue(const State& state, const InventoryKey& key, const Inventory& in
         !offered(ComputeClass::kDefault) || !offered(run->key.compute_class))
       continue;
     std::vector<KeptGang> ahead = kept;
+    // What a claim at rest could have others of its class may take.
+    if (run->key.compute_class == ComputeClass::kDefault)
+      std::erase_if(ahead, [](const KeptGang& gang) { return gang.single; });
     // With whole racks a claim's turn may be that of a later part.
     if (inventory.nodes_per_rack() == 0) {
       const Position first{run->place, run->key};

@@ -183,10 +183,12 @@ class Explainer {
     const bool too_few = WantsMoreRacksAtOnce(offered - taken);
     const int64_t left = free - offered + (too_few ? 0 : on_offer(not_left));
     if (taken > 0) {
-      const int64_t gangs = static_cast<int64_t>(kept.size());
-      Add(ObstacleCode::kKeptForGang, taken, gangs,
-          absl::StrCat(Are(taken, "free machine"), " kept for ", Count(gangs, "gang"),
-                       " ahead in the queue."));
+      const int64_t claims = static_cast<int64_t>(kept.size());
+      const bool gangs =
+          std::none_of(kept.begin(), kept.end(), [](const KeptGang& gang) { return gang.single; });
+      Add(ObstacleCode::kKeptForGang, taken, claims,
+          absl::StrCat(Are(taken, "free machine"), " kept for ",
+                       Count(claims, gangs ? "gang" : "claim"), " ahead in the queue."));
     }
     if (inventory_.nodes_per_rack() > 0 && left > 0) {
       Add(ObstacleCode::kNoWholeRack, left, 0,

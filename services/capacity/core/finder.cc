@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/capacity/core/gang.h"
 #include "services/capacity/core/offer.h"
+#include "services/capacity/core/parts.h"
 #include "services/capacity/core/placement.h"
 
 namespace muster::capacity {
@@ -59,17 +60,35 @@ Availability AvailabilityOf(int64_t nodes, int64_t free, int64_t spot, int64_t i
                                                 : Availability::kNotAvailable;
 }
 
-// Machines that would be reclaimed for a new claim of class default. Nothing is for whole racks,
-// whoever holds them since before they were granted so.
-int64_t CountReclaimable(const Inventory& inventory, const std::vector<Affinity>& blocking) {
+// Whether default claims behind it go before it.
+bool ComesLast(const State& state, const ClaimRow& claim, absl::Time keeps_after) {
+  const Ages& ages = state.FootprintOf(claim.pool_uid).ages;
+  const std::vector<ClaimPart>& parts = PartsInQueue(claim);
+  return std::all_of(parts.begin(), parts.end(), [&](const ClaimPart& part) {
+    return part.request_time <= keeps_after && IsAtOnce(claim, part, ages);
+  });
+}
+
+// Machines that would come from spot for a new claim of class default: those held, and of those
+// being reclaimed what comes for nobody or for gangs that keep nothing any more. Nothing is for
+// whole racks, whoever holds them since before they were granted so.
+int64_t CountReclaimable(const State& state, const Inventory& inventory,
+                         const std::vector<Affinity>& blocking, absl::Time keeps_after) {
   if (inventory.nodes_per_rack() > 0) return 0;
-  if (blocking.empty()) return inventory.counts().reclaimable;
   const Affinity every;
   EligibleMachines eligible{.affinity = &every};
   for (const Affinity& affinity : blocking) eligible.kept.push_back(&affinity);
   int64_t reclaimable = 0;
   for (const auto& machines : inventory.classes()) {
     if (eligible.Has(inventory, machines)) reclaimable += machines.second.counts.reclaimable;
+  }
+  for (const auto& [uid, reclaims] : inventory.spot().reclaims()) {
+    const ClaimRow* claim = state.FindClaim(uid);
+    if (claim != nullptr && !ComesLast(state, *claim, keeps_after)) continue;
+    reclaimable += std::count_if(reclaims.begin(), reclaims.end(), [&](const Reclaimed& reclaim) {
+      const Labels& labels = state.FindMachine(reclaim.machine)->labels;
+      return eligible.Has(inventory, inventory.ClassOf(labels));
+    });
   }
   return reclaimable;
 }
@@ -122,8 +141,8 @@ Ranked Rank(const State& state, const std::string& zone,
       const auto [stock, created] = stocks.try_emplace(request.instance_type);
       if (created) {
         std::vector<KeptGang> kept = KeptGangs(state, key, keeps_after);
-        const int64_t reclaimable =
-            CountReclaimable(inventory, BlockingAffinities(state, key, kept, keeps_after));
+        const int64_t reclaimable = CountReclaimable(
+            state, inventory, BlockingAffinities(state, key, kept, keeps_after), keeps_after);
         stock->second = {&inventory, std::move(kept), reclaimable, CountToBeHad(inventory)};
       }
       placement = Take(stock->second, request, spare);

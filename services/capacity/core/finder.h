@@ -47,8 +47,8 @@ muster::error::Faults FaultsOf(const State& state, const PlacementQuery& query);
 
 // Every zone asked for, best first: by availability, then by what is left over relative to what is
 // asked for (of the request for which it is least), then by name. The query must be free of faults.
-// Costs O(zones × requests × (log + lines of the queue)), and what is known of gangs (gang.h):
-// machines are not looked at. `keeps_after`: see Explain.
+// Costs O(zones × requests × (log + lines of the queue)), and what is known of gangs (gang.h); of
+// machines only those are looked at that are being reclaimed. `keeps_after`: see Explain.
 std::vector<ZonePlacements> FindPlacements(const State& state, const PlacementQuery& query,
                                            absl::Time keeps_after = absl::InfinitePast());
 

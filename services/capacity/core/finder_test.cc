@@ -5,13 +5,17 @@
 
 #include <functional>
 
+#include "services/capacity/core/explain.h"
 #include "services/capacity/core/testing/world.h"
 
 namespace muster::capacity {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 using Label = Availability;
 
@@ -359,6 +363,108 @@ TEST(FinderNumbersTest, WhatIsKeptForAGangIsLentToSpot) {
   const auto zones = FindPlacements(scene.world().state(), {{Ask(1, ComputeClass::kSpot)}, {}});
   ASSERT_EQ(zones.size(), 1u);
   EXPECT_EQ(zones[0].availability, Label::kLikely);
+}
+
+// A claim that wants `nodes` in all, and gets nothing before its next request.
+void Rest(Scene& scene, const std::string& uid, int64_t nodes) {
+  scene.Claim(uid, static_cast<int64_t>(scene.world().MachinesOf(uid).size()),
+              [&](SyncClaim& claim) { claim.wanted_nodes = nodes; });
+}
+
+// What of it spot would get, as the finder says and as it then is.
+void ExpectOfSpot(Scene& scene, Label label, absl::Time keeps_after = absl::InfinitePast()) {
+  World& world = scene.world();
+  const PlacementQuery query{{Ask(1, ComputeClass::kSpot)}, {}};
+  EXPECT_EQ(FindPlacements(world.state(), query, keeps_after)[0].availability, label);
+  scene.Claim("spot", 1, Spot);
+  EXPECT_EQ(world.MachinesOf("spot").size(), label == Label::kLikely ? 1u : 0u);
+}
+
+// It is not lent: the gang may have it at its next request.
+TEST(FinderNumbersTest, WhatAGangAtRestHasEnoughOfIsNotLent) {
+  Scene scene;
+  scene.Machines(2);
+  scene.Claim("gang", 3, Gang);
+  Rest(scene, "gang", 3);
+  scene.Machines(1);
+  ExpectOfSpot(scene, Label::kLimited);
+  const auto told = Explain(scene.world().state(), *scene.world().state().FindClaim("spot"));
+  EXPECT_THAT(told, Contains(Field(&Obstacle::code, ObstacleCode::kKeptForGang)));
+}
+
+TEST(FinderNumbersTest, NorIsItOnceTheGangKeepsNothingFromDefaultClaims) {
+  Scene scene;
+  scene.world().policy.gang_keep = absl::Seconds(1);
+  scene.Machines(2);
+  scene.Claim("gang", 3, Gang);
+  Rest(scene, "gang", 3);
+  scene.Machines(1);
+  const PlacementQuery query{{Ask(3)}, {}};
+  EXPECT_EQ(FindPlacements(scene.world().state(), query, scene.world().now())[0].availability,
+            Label::kLikely);
+  ExpectOfSpot(scene, Label::kLimited, scene.world().now() - absl::Seconds(1));
+}
+
+// A gang behind it lends what the first one, which keeps nothing more, gets with what is reclaimed.
+TEST(FinderNumbersTest, WhatAnOverdueGangGetsIsNotLentByAnother) {
+  Scene scene;
+  World& world = scene.world();
+  world.policy.gang_keep = absl::Minutes(9);
+  scene.Machines(6);
+  scene.Claim("p", 4);
+  scene.Claim("held", 2, Spot);
+  scene.Claim("gang", 4, Gang);
+  world.Advance(absl::Minutes(9));
+  scene.Machines(2);
+  scene.Claim("large", 8, Gang);
+  EXPECT_THAT(world.View("held").reclaims, SizeIs(2));
+  ExpectOfSpot(scene, Label::kLimited, world.now() - absl::Minutes(9));
+}
+
+TEST(FinderNumbersTest, WhatAClaimAtRestCanHaveIsNotForSpot) {
+  Scene scene;
+  scene.Claim("p", 3);
+  Rest(scene, "p", 3);
+  scene.Machines(1);
+  ExpectOfSpot(scene, Label::kLimited);
+  scene.Claim("p", 3);
+  EXPECT_EQ(scene.world().MachinesOf("p").size(), 1u);
+}
+
+// Its reclaim cannot be taken back, and nobody is short by it: it comes for the next one.
+TEST(FinderNumbersTest, WhatIsReclaimedForNobodyCanBeHad) {
+  Scene scene;
+  World& world = scene.world();
+  scene.Machines(2);
+  scene.Claim("spot", 2, Spot);
+  scene.Claim("p", 2);
+  world.Advance(world.policy.preemption_notice);
+  scene.Claim("p", 0);
+  ASSERT_THAT(world.View("spot").reclaims, SizeIs(2));
+  EXPECT_THAT(FindPlacements(world.state(), {{Ask(2)}, {}})[0].placements,
+              ElementsAre(Placement{0, 2, 0, 2, Label::kPossibly}));
+  scene.Claim("gang", 3, Gang);
+  scene.Machines(1);
+  (void)world.Do(SetMachineState{"m2", MachineState::kInRepair});
+  EXPECT_THAT(FindPlacements(world.state(), {{Ask(1)}, {}})[0].placements,
+              ElementsAre(Placement{0, 0, 3, 2, Label::kLimited}))
+      << "the gang waits for them and one more";
+}
+
+// Default claims behind it go before it then.
+TEST(FinderNumbersTest, WhatComesForAGangThatKeepsNothingMoreCanBeHad) {
+  Scene scene;
+  World& world = scene.world();
+  scene.Machines(2);
+  scene.Claim("spot", 2, Spot);
+  scene.Claim("gang", 2, Gang);
+  const PlacementQuery query{{Ask(2)}, {}};
+  EXPECT_EQ(FindPlacements(world.state(), query)[0].availability, Label::kLimited);
+  EXPECT_EQ(FindPlacements(world.state(), query, world.now())[0].availability, Label::kPossibly);
+  world.policy.gang_keep = absl::Seconds(1);
+  scene.Claim("late", 2);
+  EXPECT_EQ(world.state().FindMachine("m0")->earmark, "late");
+  EXPECT_EQ(world.state().FindMachine("m1")->earmark, "late");
 }
 
 // "Keeping ends after `--gang_keep`"

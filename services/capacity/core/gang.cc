@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "services/capacity/core/limits.h"
@@ -100,13 +101,19 @@ bool IsEnoughFor(const Inventory& inventory, const ClaimRow& claim, const ClaimP
   return machines > 0 || (all.racks > 0 && reach.racks > 0);
 }
 
+// Whether so many free machines are enough for a gang that rests, or become so by what is reclaimed
+// for it. Then spot has none of them.
+bool HasEnough(const Inventory& inventory, const Turn& turn, int64_t free) {
+  return free >= turn.nodes || inventory.spot().CoveredFor(turn.key.pool_uid) > 0;
+}
+
 // The gang at its turn, if it keeps what is eligible.
 std::optional<KeptGang> Kept(const State& state, const Inventory& inventory,
                              const EligibleMachines& eligible, const Turn& turn) {
   const ClaimRow& claim = *state.FindClaim(turn.key.pool_uid);
   KeptGang gang{turn.position(), turn.selector.affinity, CountOnOffer(inventory, eligible)};
   if (inventory.nodes_per_rack() > 0) gang.racks = WholeRacksOf(inventory, eligible);
-  gang.lent = inventory.spot().CoveredFor(turn.key.pool_uid) == 0;
+  gang.lent = inventory.nodes_per_rack() > 0 || !HasEnough(inventory, turn, gang.nodes);
   // No whole rack completes what wants none.
   const bool of_use = turn.nodes >= inventory.nodes_per_rack();
   const bool keeps =
@@ -144,6 +151,43 @@ bool Blocks(const State& state, const Inventory& inventory, const ClaimRow& clai
     if (missing <= covered) covered -= missing;
   }
   return false;
+}
+
+// A claim at its turn that keeps free machines from spot only, and how many gangs ahead of it keep
+// some from default claims.
+struct FromSpot {
+  Turn turn = {};
+  size_t ahead = 0;
+};
+
+// What is free for it, once spot has none of what `kept` promises; nullopt: that is nothing, or, of
+// a gang, not enough with what comes for it.
+std::optional<KeptGang> KeptFromSpot(const Inventory& inventory, const FromSpot& claim,
+                                     const std::vector<KeptGang>& kept) {
+  const Turn& turn = claim.turn;
+  std::vector<KeptGang> others;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (i < claim.ahead || !kept[i].lent) others.push_back(kept[i]);
+  }
+  KeptGang gang{turn.position(), turn.selector.affinity,
+                CountFree(inventory, EligibleMachinesOf(turn.selector.affinity, others))};
+  gang.overdue = true;
+  gang.single = !turn.selector.gang;
+  const bool keeps = gang.nodes > 0 && (gang.single || HasEnough(inventory, turn, gang.nodes));
+  return keeps ? std::optional(std::move(gang)) : std::nullopt;
+}
+
+// For whose default claims something may be kept. Spot has nothing of types in whole racks, so that
+// gangs alone keep any of these.
+std::set<Selector> Open(const Inventory& inventory) {
+  std::set<Selector> open;
+  for (const auto& [selector, line] : inventory.queue().lines()) {
+    const bool keeps = std::get<ComputeClass>(*line.begin()) == ComputeClass::kDefault &&
+                       (selector.gang || inventory.nodes_per_rack() == 0);
+    if (keeps && CountOnOffer(inventory, EligibleMachines{&selector.affinity}) > 0)
+      open.insert(selector);
+  }
+  return open;
 }
 
 }  // namespace
@@ -240,34 +284,33 @@ std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
   const Inventory* inventory = state.FindInventory(key);
   if (inventory == nullptr || inventory->free() == 0) return kept;
   if (OfferOf(state, key.first, key.second, ComputeClass::kDefault) != Offer::kOffered) return kept;
-  std::set<Selector> open;  // gangs for which there may be something
-  for (const auto& [selector, line] : inventory->queue().lines()) {
-    if (selector.gang && CountOnOffer(*inventory, EligibleMachines{&selector.affinity}) > 0)
-      open.insert(selector);
-  }
-  std::vector<Turn> overdue;
+  std::set<Selector> open = Open(*inventory);
+  const bool in_racks = inventory->nodes_per_rack() > 0;
+  std::vector<FromSpot> from_spot;
   QueueCursor cursor(inventory->queue());
   while (const std::optional<Turn> turn = open.empty() ? std::nullopt : cursor.Next()) {
     if (turn->key.compute_class == ComputeClass::kSpot) break;  // nobody is behind it
     if (!open.contains(turn->selector)) continue;
     const EligibleMachines eligible = EligibleMachinesOf(turn->selector.affinity, kept);
-    std::optional<KeptGang> gang;
-    if (CountOnOffer(*inventory, eligible) > 0) {
-      if (turn->key.request_time <= keeps_after) {
-        if (inventory->spot().CoveredFor(turn->key.pool_uid) > 0) overdue.push_back(*turn);
-        continue;
-      }
-      gang = Kept(state, *inventory, eligible, *turn);
+    const int64_t free = CountOnOffer(*inventory, eligible);
+    if (free > 0 && !turn->selector.gang) {
+      // It rests: another would have been granted some.
+      from_spot.push_back({*turn, kept.size()});
+    } else if (free > 0 && turn->key.request_time <= keeps_after) {
+      if (!in_racks && HasEnough(*inventory, *turn, free))
+        from_spot.push_back({*turn, kept.size()});
+      continue;
+    } else if (free > 0) {
+      auto gang = Kept(state, *inventory, eligible, *turn);
       if (!gang) continue;
       kept.push_back(*std::move(gang));
     }
     open.erase(turn->selector);
   }
-  for (const Turn& turn : overdue) {
-    const EligibleMachines eligible = EligibleMachinesOf(turn.selector.affinity, kept);
-    if (CountOnOffer(*inventory, eligible) == 0) continue;
-    kept.push_back(*Kept(state, *inventory, eligible, turn));
-    kept.back().overdue = true;
+  std::stable_partition(from_spot.begin(), from_spot.end(),
+                        [](const FromSpot& claim) { return claim.turn.selector.gang; });
+  for (const FromSpot& claim : from_spot) {
+    if (auto gang = KeptFromSpot(*inventory, claim, kept)) kept.push_back(*std::move(gang));
   }
   return kept;
 }
@@ -277,7 +320,7 @@ std::vector<Affinity> BlockingAffinities(const State& state, const InventoryKey&
                                          absl::Time keeps_after) {
   std::vector<Affinity> blocking;
   const Inventory* inventory = state.FindInventory(key);
-  if (inventory == nullptr || inventory->counts().reclaimable == 0) return blocking;
+  if (inventory == nullptr || inventory->spot().holdings().empty()) return blocking;
   if (OfferOf(state, key.first, key.second, ComputeClass::kDefault) != Offer::kOffered)
     return blocking;
   for (const auto& [selector, line] : inventory->queue().lines()) {

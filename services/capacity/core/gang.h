@@ -20,6 +20,7 @@ struct KeptGang {
   absl::btree_set<Inventory::Place> racks = {};  // which, for a type granted in whole racks
   bool lent = false;                             // spot may have them meanwhile
   bool overdue = false;                          // they are kept from spot only
+  bool single = false;                           // so, too: a claim at rest that is no gang
 
   bool KeepsFrom(ComputeClass other) const {
     return other == ComputeClass::kSpot ? !lent : !overdue;
@@ -63,16 +64,16 @@ bool CanAnyBeMet(const State& state, const Inventory& inventory, const ClaimRow&
 void JoinParts(ClaimRow& claim, const Ages& ages);
 
 // The gangs for which free machines are kept now, in the order of the queue; the inventory must
-// have been served. Those that asked at `keeps_after` or before come last, and are told only if
-// what is reclaimed completes them. Costs O(lines × label classes) without a look at any label, and
-// the gangs passed over; O(1) when nothing is free.
+// have been served. Then those that asked at `keeps_after` or before and have enough by what is
+// reclaimed, or rest and have it; last, claims at rest that are no gangs. Costs O(lines × label
+// classes) without a look at any label, and the claims passed over; O(1) when nothing is free.
 std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
                                 absl::Time keeps_after = absl::InfinitePast());
 
 // With which default gangs wait for more than can come from spot now: of the machines that match
 // none is reclaimed for default claims behind them. Not those of gangs that asked at `keeps_after`
 // or before. `kept`: KeptGangs of the same. The inventory must have been served. Costs O(gangs ×
-// their parts × (gangs that keep + label classes)); O(1) when there is nothing to reclaim.
+// their parts × (gangs that keep + label classes)); O(1) when spot holds nothing.
 std::vector<Affinity> BlockingAffinities(const State& state, const InventoryKey& key,
                                          const std::vector<KeptGang>& kept, absl::Time keeps_after);
 

@@ -45,6 +45,7 @@ class Server {
       if (!Left(turn->selector)) open.erase(turn->selector);
     }
     for (const Overdue& gang : overdue_) Complete(gang);
+    promised_.splice(promised_.end(), resting_);
     if (open.empty()) {
       cursor.SkipDefault();
       turn = cursor.Next();
@@ -111,6 +112,7 @@ class Server {
     const int64_t free = CountFree(inventory_, eligible);
     const bool rests = Rests(turn);
     if (turn.selector.gang && (rests || free < turn.nodes)) return Gather(turn, free);
+    if (rests && free > 0) resting_.push_back({Keep(turn.selector.affinity), kept_});
     const int64_t granted = rests ? 0 : std::min(turn.nodes, free);
     Grant(turn, eligible, granted);
     Fetch(turn, std::min(turn.nodes - granted, supply_.Count({&turn.selector.affinity, blocked_})));
@@ -154,9 +156,13 @@ class Server {
     const auto known = std::find_if(gangs.begin(), gangs.end(),
                                     [&](const Affinity* gang) { return *gang == affinity; });
     if (known != gangs.end()) return *known;
-    affinities_.push_back(affinity);
-    gangs.push_back(&affinities_.back());
+    gangs.push_back(Keep(affinity));
     return gangs.back();
+  }
+
+  const Affinity* Keep(const Affinity& affinity) {
+    affinities_.push_back(affinity);
+    return &affinities_.back();
   }
 
   void Fetch(const Turn& turn, int64_t nodes) {
@@ -187,9 +193,10 @@ class Server {
   const absl::Time keeps_after_;
   const WaitingAffinities waiting_;
   Supply supply_;
-  std::list<Affinity> affinities_;        // of the gangs below
+  std::list<Affinity> affinities_;        // of those below
   Gangs kept_;                            // get what is free before default claims behind them
   std::list<EligibleMachines> promised_;  // what spot may not have meanwhile either
+  std::list<EligibleMachines> resting_;   // nor these, of claims that rest and are no gangs
   Gangs blocked_;                         // wait for more than can come from spot
   std::list<Overdue> overdue_;
 };

@@ -54,6 +54,23 @@ TEST_F(WithheldTest, WhatWaitsKeepsItsPlace) {
   EXPECT_THAT(world_.MachinesOf("p"), ElementsAre("m1", "m2", "m3", "m5"));
 }
 
+// It gets as many of the oldest as it asks for, and keeps as many more as it wants in all.
+TEST_F(WithheldTest, PartOfItIsWithheld) {
+  const absl::Time more = world_.now();
+  Want("p", 8);
+  Sync(GivesBack({}, 6, 8));
+  EXPECT_THAT(Row("p").parts, ElementsAre(ClaimPart{asked_, 2}));
+  EXPECT_THAT(Row("p").withheld_parts, ElementsAre(ClaimPart{asked_, 1}, ClaimPart{more, 1}));
+  Sync(GivesBack({}, 5, 7));
+  EXPECT_THAT(Row("p").parts, ElementsAre(ClaimPart{asked_, 1}));
+  EXPECT_THAT(Row("p").withheld_parts, ElementsAre(ClaimPart{asked_, 2}));
+  world_.RegisterSome(4);
+  EXPECT_THAT(world_.MachinesOf("p"), SizeIs(5));
+  EXPECT_THAT(world_.MachinesOf("q"), SizeIs(3));
+  const absl::Time anew = world_.now();
+  EXPECT_THAT(Want("p", 9).claim.parts, ElementsAre(ClaimPart{asked_, 2}, ClaimPart{anew, 2}));
+}
+
 TEST_F(WithheldTest, AlsoWhenOneAfterAnotherIsGivenBack) {
   Sync(GivesBack(World::Returns({"m0"}), 3, 7));
   Sync(GivesBack(World::Returns({"m1"}), 2, 6));
@@ -153,6 +170,7 @@ class RestingTest : public ClaimsTest {
   }
 };
 
+// What is given back while it rests is not for spot: the claim takes it next.
 TEST_F(RestingTest, Reclaims) {
   world_.RegisterSome(6);
   Do(world_.Want("p", 3));
@@ -163,12 +181,27 @@ TEST_F(RestingTest, Reclaims) {
   ASSERT_THAT(reclaims, SizeIs(2));
   GiveBack("p", {"m0"}, 5);
   EXPECT_EQ(world_.View("s").reclaims, reclaims);
-  EXPECT_THAT(world_.MachinesOf("t"), ElementsAre("m0"));
+  EXPECT_THAT(world_.MachinesOf("t"), IsEmpty());
   Do(world_.Want("other", 0));
   EXPECT_EQ(world_.View("s").reclaims, reclaims) << "nor at a decision of another";
-  Do(world_.Want("p", 4));
+  EXPECT_THAT(world_.MachinesOf("t"), IsEmpty());
+  Do(world_.Want("p", 5));
   EXPECT_EQ(world_.View("s").reclaims, reclaims);
-  EXPECT_THAT(world_.View("t").reclaims, IsEmpty());
+  EXPECT_THAT(world_.MachinesOf("p"), ElementsAre("m0", "m1", "m2"));
+}
+
+// Default claims behind it may have it, and then spot what they leave.
+TEST_F(RestingTest, WhatItWantsNoMoreIsForSpot) {
+  world_.RegisterSome(3);
+  Do(world_.Want("p", 3));
+  Do(world_.Want("p", 4));
+  Do(world_.WantSpot("t", 1));
+  Do(world_.Want("q", 1));
+  GiveBack("p", {"m0", "m1"}, 2);
+  EXPECT_THAT(world_.MachinesOf("q"), ElementsAre("m0"));
+  EXPECT_THAT(world_.MachinesOf("t"), IsEmpty());
+  Do(world_.Want("p", 1));
+  EXPECT_THAT(world_.MachinesOf("t"), ElementsAre("m1"));
 }
 
 TEST_F(RestingTest, WhatAGangKeeps) {
