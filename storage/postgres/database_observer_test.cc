@@ -63,6 +63,11 @@ class DatabaseObserverTest : public ::testing::Test {
     tx.Exec("UPDATE journal_head SET batch = 'x'");
     return absl::OkStatus();
   }
+  // The same, sent with COMMIT.
+  static absl::Status Queue(Transaction& tx) {
+    tx.Queue({"mark_head", "UPDATE journal_head SET batch = 'x'"}, {});
+    return absl::OkStatus();
+  }
 
   testing::TestDatabase database_;
   std::shared_ptr<Seen> seen_ = std::make_shared<Seen>();
@@ -124,7 +129,7 @@ TEST_F(DatabaseObserverTest, WhatTheServerRefusedBeforeItsCommitIsNotInDoubt) {
     options.fault = [&](absl::string_view site) -> Fault {
       return site == "run/commit" ? Fault{.before = RaiseSql(sqlstate)} : Fault{};
     };
-    const absl::Status status = Run(Write, options, [](Transaction&) -> absl::StatusOr<bool> {
+    const absl::Status status = Run(Queue, options, [](Transaction&) -> absl::StatusOr<bool> {
       return absl::UnknownError("asked for nothing");
     });
     EXPECT_TRUE(absl::IsUnavailable(status)) << sqlstate << " " << status;

@@ -110,7 +110,7 @@ class Transaction final : public StatementSink {
   bool Matters() const { return !read_only_ && (begun_ || !queued_.empty()); }
   // Whether it must be known what became of it.
   bool Changes() const { return Matters() && !changes_nothing_; }
-  // Whether the server said that it committed nothing.
+  // Whether the server said that it refused what was sent with COMMIT, or COMMIT itself.
   bool WasRefused() const { return queued_.refused(); }
 
   // Sends what is queued, and BEGIN if that was not said yet, and waits for the answers.
@@ -125,9 +125,13 @@ class Transaction final : public StatementSink {
     if (queued_.sent()) queued_.Finish();
   }
 
-  // Sends what is queued and COMMIT, and does not wait: FinishCommit does.
+  // Sends what is queued and COMMIT, and does not wait: FinishCommit does. What can't be sent
+  // together is done at once.
   void SendCommit() {
-    if (queued_.empty() && !begun_) return;
+    if (queued_.empty()) {
+      if (begun_) ExecAt("commit", "COMMIT");
+      return;
+    }
     const Fault fault = FaultAt("commit");
     queued_.Add(fault.before);
     queued_.AddCommit();
