@@ -67,6 +67,29 @@ TEST(LaterFields, DoNotBringBackAMessageThatIsGone) {
   EXPECT_EQ(UnknownIn(without), "top");
 }
 
+// Nor one in which there was nothing unknown.
+TEST(LaterFields, AreToldWithoutTheMessagesThatAreKnownWhole) {
+  DescriptorProto message = Known();
+  AddUnknown(message, "top");
+  DescriptorProto told;
+  ASSERT_TRUE(told.ParseFromString(UnknownFieldsOf(message)));
+  EXPECT_FALSE(told.has_options());
+  EXPECT_EQ(UnknownIn(told), "top");
+}
+
+// A message that says something that is known now is no leftover: it comes back whole.
+TEST(LaterFields, BringBackAMessageOfWhichSomethingIsKnown) {
+  DescriptorProto later;
+  later.mutable_options()->set_deprecated(true);
+  AddUnknown(*later.mutable_options(), "within");
+  DescriptorProto message;
+  message.set_name("n");
+  ASSERT_TRUE(MergeAll(later.SerializeAsString(), message));
+  EXPECT_TRUE(message.options().deprecated());
+  EXPECT_EQ(UnknownIn(message.options()), "within");
+  EXPECT_EQ(message.name(), "n");
+}
+
 // Else the journal, which is written with what is there, would lose what the tables keep.
 TEST(LaterFields, BringBackAMessageThatSaysNothingByBeingThere) {
   DescriptorProto message = Known();
