@@ -250,6 +250,21 @@ TEST_F(CatchUpTest, WhatWasAnsweredBeforeIsTheServicesToTellOnceMore) {
   EXPECT_EQ(handled_, 2);
 }
 
+// Whose role went while the call waited is not told what it was answered when it had that.
+TEST_F(CatchUpTest, WhoseRoleIsGoneMeanwhileIsNotToldWhatItWasAnswered) {
+  testing::TempFolder folder;
+  const std::string path = folder.Path("policy.yaml");
+  std::ofstream(path) << "bindings: [{role: operator, principals: [local], zones: [US-EAST-04A]}]";
+  Serve(*access::PolicyFile::Create({.path = path, .interval = absl::Hours(1)}), AtOnce([&] {
+    std::ofstream(path) << "bindings: [{role: viewer, principals: [local], zones: [US-EAST-04A]}]";
+    return policy_->Reload();
+  }));
+  EXPECT_THAT(Create("organizations/beta", "answered"),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_EQ(caught_up_, 1);
+  EXPECT_EQ(handled_, 0);
+}
+
 // Also of what it was answered before.
 TEST_F(CatchUpTest, WhoMayNothingOfTheKindIsToldSoAtOnce) {
   Serve(kViewer, AtOnce([] { return absl::OkStatus(); }));
