@@ -131,15 +131,15 @@ TEST(ValidateTest, OrdersNameAProfileOrTheirWord) {
     for (const error::FieldViolation& fault : faults.named()) fields += fault.field + ";";
     return fields;
   };
-  constexpr char kProfile[] = "np-0123456789ab";
-  for (const char* good : {"pending", kProfile})
+  constexpr char kGoodId[] = "np-0123456789ab";
+  for (const char* good : {"pending", kGoodId})
     EXPECT_EQ(faults_of(OrderKind::kPromote, good), "") << good;
-  for (const char* good : {"previous", kProfile})
+  for (const char* good : {"previous", kGoodId})
     EXPECT_EQ(faults_of(OrderKind::kRollback, good), "") << good;
   EXPECT_EQ(faults_of(OrderKind::kPromote, "previous"), "node_profile;");
   EXPECT_EQ(faults_of(OrderKind::kRollback, "pending"), "node_profile;");
   EXPECT_EQ(faults_of(OrderKind::kPromote, "np-1"), "node_profile;");
-  for (const char* good : {"", "previous", kProfile})
+  for (const char* good : {"", "previous", kGoodId})
     EXPECT_EQ(faults_of(OrderKind::kPromote, "pending", good), "") << good;
   EXPECT_EQ(faults_of(OrderKind::kPromote, "pending", "np-1"), "rollback;");
   error::Faults faults;

@@ -31,8 +31,8 @@ PoolConfiguration MidDelivery(Strategy strategy) {
           .mid_delivery = true};
 }
 
-PoolConfiguration Ordered(const PoolConfiguration& pool, OrderKind kind,
-                          absl::string_view requested) {
+PoolConfiguration WithOrder(const PoolConfiguration& pool, OrderKind kind,
+                            absl::string_view requested) {
   return GiveOrder(pool, AllNamed({"a", "b", "c", "d"}), kind, requested, kNow, {}).pool;
 }
 
@@ -50,7 +50,7 @@ PoolConfiguration Failing(const PoolConfiguration& pool, Trigger trigger, bool o
 // "`Manual`: everything waits as pending": a change of the spec does not take the place of what was
 // ordered, nor does a release that of a change that is kept apart.
 TEST(WaitingTest, ManualKeepsWhatTheSpecAsksForApartFromWhatWasOrdered) {
-  const PoolConfiguration pool = Ordered(MidDelivery(Strategy::kManual), kPromotion, "pending");
+  const PoolConfiguration pool = WithOrder(MidDelivery(Strategy::kManual), kPromotion, "pending");
   PoolConfiguration apart = Wanting(pool, "d", Trigger::kSpec);
   EXPECT_EQ(apart.waiting.node_profile, "c");
   EXPECT_EQ(apart.pending.node_profile, "d");
@@ -83,7 +83,7 @@ TEST(WaitingTest, AChangeOfTheSpecIsNotForgottenWhileNothingFits) {
 
 // Under Manual only what was kept apart: there has to be something.
 TEST(WaitingTest, NothingThatWasKeptApartIsNoUnmetSpec) {
-  PoolConfiguration pool = Ordered(MidDelivery(Strategy::kManual), kPromotion, "c");
+  PoolConfiguration pool = WithOrder(MidDelivery(Strategy::kManual), kPromotion, "c");
   ASSERT_FALSE(pool.has_pending());
   EXPECT_FALSE(Failing(pool, Trigger::kUpstream).spec_unmet);
   pool.pending = {"d", kOld, {}};
@@ -93,9 +93,9 @@ TEST(WaitingTest, NothingThatWasKeptApartIsNoUnmetSpec) {
 // "an upstream release waits as pending": a rollback that was dropped stages none.
 TEST(WaitingTest, ADroppedRollbackMakesNoSpecUnmet) {
   PoolConfiguration pool =
-      Ordered(MidDelivery(Strategy::kOnSpecUpdate), OrderKind::kRollback, "previous");
+      WithOrder(MidDelivery(Strategy::kOnSpecUpdate), OrderKind::kRollback, "previous");
   ASSERT_THAT(pool.pinned, ElementsAre("b"));
-  pool = Ordered(pool, kPromotion, "pending");
+  pool = WithOrder(pool, kPromotion, "pending");
   EXPECT_FALSE(pool.has_waiting());
   EXPECT_FALSE(pool.spec_unmet);
   pool.mid_delivery = false;
@@ -121,10 +121,10 @@ TEST(WaitingTest, WhatIsPinnedTakesNothingsPlace) {
 TEST(WaitingTest, SomethingNewerEndsPinsUnlessARollbackWaits) {
   PoolConfiguration promotion = MidDelivery(Strategy::kManual);
   promotion.pinned = {"z"};
-  promotion = Ordered(promotion, kPromotion, "c");
+  promotion = WithOrder(promotion, kPromotion, "c");
   EXPECT_THAT(Wanting(promotion, "d", Trigger::kUpstream).pinned, IsEmpty());
   const PoolConfiguration rollback =
-      Ordered(MidDelivery(Strategy::kManual), OrderKind::kRollback, "previous");
+      WithOrder(MidDelivery(Strategy::kManual), OrderKind::kRollback, "previous");
   EXPECT_THAT(Wanting(rollback, "d", Trigger::kUpstream).pinned, ElementsAre("b"));
   EXPECT_THAT(Wanting(rollback, "d", Trigger::kSpec).pinned, IsEmpty()) << "the spec asks for it";
 }
@@ -133,12 +133,12 @@ TEST(WaitingTest, WhatIsRolledBackToIsNotPinned) {
   PoolConfiguration pool = MidDelivery(Strategy::kAlways);
   pool.pending = {};
   pool.waiting = {"a", kOld, {}};
-  EXPECT_THAT(Ordered(pool, OrderKind::kRollback, "a").pinned, ElementsAre("b"));
+  EXPECT_THAT(WithOrder(pool, OrderKind::kRollback, "a").pinned, ElementsAre("b"));
 }
 
 // Another revision's failures are nothing to it.
 TEST(WaitingTest, IsDroppedByItsOwnFailuresAlone) {
-  const PoolConfiguration pool = Ordered(MidDelivery(Strategy::kManual), kPromotion, "c");
+  const PoolConfiguration pool = WithOrder(MidDelivery(Strategy::kManual), kPromotion, "c");
   const PoolConfiguration after = CountFailures(
       pool, {.node_profile = "a", .machines = {"g1", "g2", "g3"}}, {.boot_failures_to_disable = 3});
   EXPECT_TRUE(IsDisabled(after, "a"));
@@ -156,12 +156,12 @@ TEST(WaitingTest, IsNotSettledWhenTheActiveOneIsWanted) {
 
 // However it is asked for; but the same word may mean another one by now.
 TEST(WaitingTest, TheSameAskedForAgainIsTheSameOrder) {
-  PoolConfiguration promotion = Ordered(MidDelivery(Strategy::kManual), kPromotion, "c");
-  promotion = Ordered(promotion, kPromotion, "pending");
+  PoolConfiguration promotion = WithOrder(MidDelivery(Strategy::kManual), kPromotion, "c");
+  promotion = WithOrder(promotion, kPromotion, "pending");
   EXPECT_EQ(promotion.orders.size(), 1u) << "it is what was pending";
   PoolConfiguration pool = MidDelivery(Strategy::kManual);
   const auto again = [&](const std::set<std::string>& withdrawn) {
-    const PoolConfiguration first = Ordered(pool, OrderKind::kRollback, "previous");
+    const PoolConfiguration first = WithOrder(pool, OrderKind::kRollback, "previous");
     return GiveOrder(first, AllNamed({"a", "b", "c", "d"}), OrderKind::kRollback, "previous", kNow,
                      withdrawn)
         .pool;
@@ -177,7 +177,7 @@ TEST(WaitingTest, TheSameAskedForAgainIsTheSameOrder) {
 // Whoever reads the list of orders reads what became of each.
 TEST(WaitingTest, OrdersSayWhatBecameOfThem) {
   const PoolConfiguration calm = MidDelivery(Strategy::kManual);
-  PoolConfiguration pool = Ordered(calm, kPromotion, "pending");
+  PoolConfiguration pool = WithOrder(calm, kPromotion, "pending");
   EXPECT_EQ(pool.orders[0].message, "Waits until no Node is in delivery.");
   PoolConfiguration done = pool;
   done.mid_delivery = false;
@@ -186,7 +186,7 @@ TEST(WaitingTest, OrdersSayWhatBecameOfThem) {
   EXPECT_EQ(Wanting(pool, "b", Trigger::kUpstream).orders[0].message,
             "The pool came to want b instead.");
   pool.pending = {"d", kOld, {}};
-  EXPECT_EQ(Ordered(pool, kPromotion, "d").orders[0].message, "Order 2 took its place.");
+  EXPECT_EQ(WithOrder(pool, kPromotion, "d").orders[0].message, "Order 2 took its place.");
   const PoolConfiguration both = GiveBoth(calm, "pending", "previous", kNow).pool;
   ASSERT_EQ(both.orders.size(), 2u);
   EXPECT_EQ(both.orders[0].requested, "pending");
