@@ -140,6 +140,19 @@ TEST_F(CensusTest, AReplacementIsWaitedForSinceTheLoss) {
   EXPECT_THAT(world_.state().FindClaim("d")->lost, IsEmpty());
 }
 
+// What was lost before, and is wanted no more, is no reason to count from then.
+TEST_F(CensusTest, ALaterLossIsWaitedForSinceItself) {
+  world_.RegisterSome(3);
+  Sync(world_.Want("d", 3));
+  world_.Advance(absl::Hours(1));
+  Sync(world_.Want("d", 3, World::Returns({"m0"}, ReturnReason::kBroken)));
+  Sync(world_.Want("d", 2));
+  world_.Advance(absl::Hours(1));
+  const absl::Time lost = world_.now();
+  Sync(world_.Want("d", 2, World::Returns({"m1"}, ReturnReason::kBroken)));
+  EXPECT_EQ(Count().claims.at(default_).oldest, lost);
+}
+
 // Of a request of which one Node never came the other one is no reason to count anew.
 TEST_F(CensusTest, WhatNeverCameIsWaitedForSinceTheRequest) {
   world_.RegisterSome(1);

@@ -242,6 +242,26 @@ TEST_F(DecideClaimsTest, ABrokenMachineIsAskedForAgainWithItsOldAge) {
   EXPECT_THAT(Want("a", 1, {{"m3", ReturnReason::kBroken}}).claim.parts, IsEmpty());
 }
 
+// Nothing of the claim stays on the machine.
+TEST_F(DecideClaimsTest, AMachineThatIsGivenBackIsAsNoneHeldItBefore) {
+  SyncClaim first = world_.WantSpot("first", 1);
+  SyncClaim urgent = world_.WantSpot("urgent", 1);
+  urgent.priority = 1;
+  Sync(first);
+  Sync(urgent);
+  Machines(1, 2);
+  ASSERT_TRUE(world_.state().FindMachine("m1")->place_time.has_value()) << "of another's place";
+  for (const ReturnReason reason : {ReturnReason::kBroken, ReturnReason::kPreempted}) {
+    const std::string pool = world_.MachinesOf("urgent").empty() ? "first" : "urgent";
+    const std::string id = world_.MachinesOf(pool).front();
+    MachineRow machine = World::Machine(id);
+    machine.state = reason == ReturnReason::kBroken ? MachineState::kInRepair : MachineState::kFree;
+    machine.state_time = world_.now();
+    Want(pool, 0, {{id, reason}});
+    EXPECT_EQ(*world_.state().FindMachine(id), machine);
+  }
+}
+
 TEST_F(DecideClaimsTest, AReleasedMachineThatIsStillWantedIsANewRequest) {
   Machines(1, 1);
   Want("a", 1);
@@ -432,6 +452,38 @@ TEST_F(DecideClaimsTest, SpotIsServedInGeneralZonesAndNotOnSuperchips) {
   type.superchip = false;
   world_.Do(UpdateInstanceType{type});
   EXPECT_THAT(world_.MachinesOf("s"), ElementsAre("m2"));
+}
+
+// As they come they stand in their racks; a machine that spot has already was not granted.
+TEST_F(DecideClaimsTest, WhatTheRequestBroughtIsToldInOrderOfName) {
+  world_.Register({World::Machine("m1", "f", "r", 2), World::Machine("m2", "f", "r", 1),
+                   World::Machine("m3", "f", "r", 0)});
+  EXPECT_THAT(Sync(world_.WantSpot("spot", 3)).granted, ElementsAre("m1", "m2", "m3"));
+  const auto views = world_.Do(SyncClaims{{world_.WantSpot("spot", 4), world_.Want("p", 1)}});
+  ASSERT_TRUE(views[0].ok() && views[1].ok());
+  EXPECT_THAT(views[0]->reclaims.size(), 1u);
+  EXPECT_THAT(views[0]->granted, IsEmpty());
+}
+
+// What its organization's more urgent claim left it for its place, and how often its machines were
+// reclaimed.
+TEST_F(DecideClaimsTest, TheNextRequestChangesNothingElse) {
+  Want("p", 1);
+  SyncClaim urgent = world_.Want("urgent", 1);
+  urgent.priority = 1;
+  Sync(urgent);
+  Machines(1, 1);
+  ASSERT_THAT(world_.MachinesOf("urgent"), ElementsAre("m1"));
+  ClaimRow claim = world_.View("p").claim;
+  ASSERT_THAT(claim.places, ElementsAre(testing::Field(&ClaimPlace::asked_by, "urgent")));
+  claim.generation = 2;
+  EXPECT_EQ(Want("p", 1).claim, claim);
+  Machines(2, 1);
+  Sync(world_.WantSpot("spot", 1));
+  Machines(3, 1);
+  Want("q", 1);
+  ASSERT_EQ(world_.View("spot").claim.reclaim_generation, 1);
+  EXPECT_EQ(Want("spot", 1).claim.reclaim_generation, 1);
 }
 
 TEST_F(DecideClaimsTest, ABatchIsDecidedInItsOrderAndARefusalHurtsNobody) {

@@ -209,6 +209,36 @@ TEST_F(GangTest, ARackGangWithABrokenMachineGrows) {
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(8));
 }
 
+// What an older request takes once it comes is not there for a younger one; if that can never come,
+// it takes nothing.
+TEST_F(GangTest, NothingIsKeptForARequestThatItsOlderOneLeavesTooLittle) {
+  for (const bool older_can_come : {true, false}) {
+    SCOPED_TRACE(older_can_come);
+    const std::string g = absl::StrCat("g", older_can_come);
+    const std::string b = absl::StrCat("b", older_can_come);
+    if (older_can_come) world_.RegisterRack("f", "r", 7);
+    if (older_can_come) Then(world_.Want("x", 5));
+    Then(world_.WantGang(g, older_can_come ? 4 : 9));
+    world_.Advance(absl::Hours(25));  // the older one keeps nothing any more
+    Then(world_.WantGang(g, older_can_come ? 8 : 13));
+    Then(world_.Want(b, 2));
+    EXPECT_THAT(world_.MachinesOf(b), SizeIs(older_can_come ? 2 : 0));
+    GiveBack(b, world_.MachinesOf(b));
+    Then(world_.Want(g, 0));
+    Then(world_.Want(b, 0));
+  }
+}
+
+TEST_F(GangTest, NorAreWholeRacks) {
+  for (const char* rack : {"r1", "r2", "r3"}) world_.RegisterRack("f", rack, 4, World::kRackType);
+  Then(World::OfRacks(world_.Want("x", 8)));
+  Then(World::OfRacks(world_.WantGang("g", 8)));
+  world_.Advance(absl::Hours(25));
+  Then(world_.WantGang("g", 16));
+  Then(World::OfRacks(world_.Want("b", 4)));
+  EXPECT_THAT(world_.MachinesOf("b"), SizeIs(4));
+}
+
 // It can only come from the gang's own rack.
 TEST_F(GangTest, WholeRacksAreNotKeptForPartOfOne) {
   world_.RegisterRack("f", "r1", 4, World::kRackType);
@@ -223,6 +253,20 @@ TEST_F(GangTest, WholeRacksAreNotKeptForPartOfOne) {
   EXPECT_THAT(world_.MachinesOf("b"), SizeIs(4));
   Then(SetMachineState{"r1-2", MachineState::kFree});
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(4));
+}
+
+// All of its fabric is.
+TEST_F(GangTest, ARackInRepairCompletesAGang) {
+  world_.RegisterRack("f", "r1", 4, World::kRackType);
+  world_.RegisterRack("g", "r2", 4, World::kRackType);
+  for (int i = 0; i < 4; ++i)
+    Then(SetMachineState{absl::StrCat("r2-", i), MachineState::kInRepair});
+  Then(World::OfRacks(world_.WantGang("g", 8)));
+  EXPECT_EQ(world_.View("g").reason, ClaimReason::kQueued);
+  Then(World::OfRacks(world_.Want("b", 4)));
+  EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
+  for (int i = 0; i < 4; ++i) Then(SetMachineState{absl::StrCat("r2-", i), MachineState::kFree});
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(8));
 }
 
 TEST_F(GangTest, NothingIsReclaimedForAGangThatCannotBeCompleted) {
