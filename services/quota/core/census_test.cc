@@ -130,6 +130,11 @@ TEST_F(CensusTest, TheLargestOrganizationsAreNamedAndTheRestIsOther) {
   EXPECT_EQ(Largest(census, 5).back().organization, "org-4");
 }
 
+TEST_F(CensusTest, AnOrganizationWithoutLimitsIsNamed) {
+  Hold("acme", 3);
+  EXPECT_THAT(Largest(Count(), 1), ElementsAre(OrganizationCount{"acme", 0, 3}));
+}
+
 TEST_F(CensusTest, AnOrganizationOfTheNameOtherIsOneOfTheOthers) {
   Limit("other", 100);
   Limit("acme", 1);

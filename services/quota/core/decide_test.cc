@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "services/common/generation.h"
 #include "services/common/testing/absent_rows.h"
 #include "services/quota/core/audit.h"
 #include "services/quota/core/testing/key.h"
@@ -168,6 +169,16 @@ TEST_F(DecideTest, ReleaseRemovesTheHolding) {
 }
 
 // Every request at every state that a pool's uid can be in.
+// No generation is left to compare with.
+TEST_F(DecideTest, ARepeatedReleaseIsAnsweredHoweverFarItsPoolHasCome) {
+  SetLimit(10);
+  Sync(Want("a", 4, kMaxGenerationJump));
+  SyncHolding release = Want("a", 0, kMaxGenerationJump + 1);
+  release.release = true;
+  Sync(release);
+  EXPECT_EQ(Sync(release).nodes, 0);
+}
+
 TEST_F(DecideTest, ReleasedIsFinal) {
   SetLimit(10);
   QuotaKey other = kKey;
