@@ -53,7 +53,7 @@ class LeaseThread {
   // An orderly stop: gives the lease back.
   void Resign();
   void PlanEnded(const absl::Status& status, absl::Duration submitted);
-  void Refused() { keeper_.Refused(); }
+  void Refused(int64_t epoch) { keeper_.Refused(epoch); }
 
  private:
   void Probe(Trouble trouble);

@@ -267,7 +267,7 @@ void Replica::CarryOut(const Surroundings& around, const Planned& planned, Lease
   if (!IsRace(outcome.status()))
     around.checker.Fail(absl::StrCat("a plan does not fit: ", outcome.status().ToString()));
   if (!IsStale(outcome.status())) return;
-  lease.Refused();
+  lease.Refused(command.epoch);
   around.checker.Notice("lease: a plan of who does not lead is refused");
 }
 
