@@ -193,8 +193,8 @@ template <class State>
 void BatchCommitter<State>::SendOpen() {
   options_.Yield(LanePoint::kBeforeSend);
   sent_ = std::move(open_);
-  sent_->transaction = db_.Send(
-      [&](Transaction& tx) { return sent_->batch.Store(tx, store_, options_); });
+  sent_->transaction =
+      db_.Send([&](Transaction& tx) { return sent_->batch.Store(tx, store_, options_); });
 }
 
 template <class State>
