@@ -94,8 +94,11 @@ json Object(const capacity::v1::Machine& machine, const std::string& id) {
   if (machine.labels_size() > 0) object["spec"]["labels"] = ToJson(machine.labels());
   object["status"]["state"] = MachineStateWord(machine.state());
   PutText(object["status"], "claim", machine.claim());
+  if (!machine.claim().empty())
+    object["status"]["computeClass"] = ComputeClassWord(machine.compute_class());
   PutText(object["status"], "earmark", machine.earmark());
   PutTime(object["status"], "reclaimTime", machine.reclaim_time());
+  PutTime(object["status"], "requestTime", machine.request_time());
   PutTime(object["status"], "stateTime", machine.state_time());
   return object;
 }
@@ -112,6 +115,38 @@ json AffinityTerms(const capacity::v1::Affinity& affinity) {
     }
   }
   return terms;
+}
+
+// Whole seconds, as `10800s`.
+std::string Seconds(const google::protobuf::Duration& length) {
+  return absl::StrCat(length.seconds(), "s");
+}
+
+json Queue(const capacity::v1::QueuePlace& queue) {
+  json object = {{"nodesAhead", queue.nodes_ahead()}, {"place", queue.place()}};
+  if (queue.has_wait()) {
+    object["wait"] = {{"earliest", Seconds(queue.wait().earliest())},
+                      {"latest", Seconds(queue.wait().latest())}};
+  }
+  return object;
+}
+
+json Parts(const google::protobuf::RepeatedPtrField<capacity::v1::ClaimPart>& parts) {
+  json list = json::array();
+  for (const auto& part : parts) {
+    json& added = list.emplace_back(json{{"nodes", part.nodes()}});
+    PutTime(added, "requestTime", part.request_time());
+  }
+  return list;
+}
+
+json Reclaims(const google::protobuf::RepeatedPtrField<capacity::v1::MachineReclaim>& reclaims) {
+  json list = json::array();
+  for (const auto& reclaim : reclaims) {
+    json& added = list.emplace_back(json{{"machine", reclaim.machine()}});
+    PutTime(added, "reclaimTime", reclaim.reclaim_time());
+  }
+  return list;
 }
 
 json Object(const capacity::v1::Claim& claim, const std::string& id) {
@@ -133,6 +168,9 @@ json Object(const capacity::v1::Claim& claim, const std::string& id) {
                                  {"reason", ClaimReasonWord(claim.reason())}});
   }
   PutTime(object["status"], "queueTime", claim.queue_time());
+  if (claim.parts_size() > 0) object["status"]["parts"] = Parts(claim.parts());
+  if (claim.has_queue()) object["status"]["queue"] = Queue(claim.queue());
+  if (claim.reclaims_size() > 0) object["status"]["reclaims"] = Reclaims(claim.reclaims());
   if (claim.has_affinity()) object["spec"]["affinity"] = AffinityTerms(claim.affinity());
   return object;
 }
@@ -171,9 +209,21 @@ json Object(const configuration::v1::ConfigurationOrder& order) {
   return object;
 }
 
+json Object(const configuration::v1::ConfigurationSpec& spec) {
+  json object = {{"gpu", spec.gpu()}, {"strategy", StrategyWord(spec.strategy())}};
+  PutText(object, "gpuVersion", spec.gpu_version());
+  PutText(object, "imageKernel", spec.image_kernel());
+  PutText(object, "imageName", spec.image_name());
+  PutText(object, "kubernetes", spec.kubernetes());
+  PutText(object, "releaseTrain", spec.release_train());
+  return object;
+}
+
 json Object(const configuration::v1::PoolConfiguration& pool, const std::string& id) {
   json object = Frame("PoolConfiguration", id);
   object["metadata"]["generation"] = pool.generation();
+  if (pool.has_spec()) object["spec"] = Object(pool.spec());
+  PutText(object["spec"], "pool", pool.pool());
   json& status = object["status"] = {{"active", pool.active()},
                                      {"midDelivery", pool.mid_delivery()},
                                      {"pinned", Strings(pool.pinned())},

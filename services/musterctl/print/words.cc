@@ -22,6 +22,17 @@ std::string FormatExactTime(const google::protobuf::Timestamp& time) {
 std::string ComputeClassWord(type::v1::ComputeClass compute_class) {
   return compute_class == type::v1::COMPUTE_CLASS_SPOT ? "spot" : "default";
 }
+std::string StrategyWord(configuration::v1::ConfigurationSpec::Strategy strategy) {
+  using Spec = configuration::v1::ConfigurationSpec;
+  switch (strategy) {
+    case Spec::STRATEGY_MANUAL:
+      return "Manual";
+    case Spec::STRATEGY_ALWAYS:
+      return "Always";
+    default:
+      return "OnSpecUpdate";
+  }
+}
 std::string NodeStateWord(lifecycle::v1::Node::State state) {
   return Word(lifecycle::v1::Node::State_Name(state), "STATE_");
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "muster/capacity/v1/capacity.pb.h"
+#include "muster/configuration/v1/configuration.pb.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 
 namespace muster::musterctl {
@@ -16,9 +17,10 @@ std::string FormatExactTime(const google::protobuf::Timestamp& time);
 
 // Words of the API's enums as manifests write them.
 std::string ComputeClassWord(type::v1::ComputeClass compute_class);
-std::string NodeStateWord(lifecycle::v1::Node::State state);       // `PRODUCTION`
-std::string MachineStateWord(capacity::v1::Machine::State state);  // `FREE`
-std::string ClaimReasonWord(capacity::v1::Claim::Reason reason);   // `SUFFICIENT`
+std::string StrategyWord(configuration::v1::ConfigurationSpec::Strategy strategy);  // `Always`
+std::string NodeStateWord(lifecycle::v1::Node::State state);                        // `PRODUCTION`
+std::string MachineStateWord(capacity::v1::Machine::State state);                   // `FREE`
+std::string ClaimReasonWord(capacity::v1::Claim::Reason reason);                    // `SUFFICIENT`
 // Whether it is told which machines a claim has and what it lacks them for: Get does, the past does
 // not.
 bool TellsMachines(const capacity::v1::Claim& claim);
