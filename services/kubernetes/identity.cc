@@ -16,16 +16,15 @@ namespace {
 
 std::string WhatToDo(absl::string_view cluster, absl::string_view uid, absl::string_view bound,
                      const absl::Status& why) {
-  // Muster has the cluster as nobody's: the Kubernetes is another cluster.
-  if (bound.empty() && error::ReasonOf(why) == "CLUSTER_BOUND") {
-    return "tell the adapter the cluster that this Kubernetes is (--organization, --cluster); or, "
-           "to make it this one: kubectl delete nodepools --all, while that one's adapter is at "
-           "work, then musterctl delete cluster";
-  }
+  const bool is_other = error::ReasonOf(why) == "CLUSTER_BOUND";
   return absl::StrCat(
-      "point the adapter to the API server that is meant; or, if it is this one: "
-      "musterctl bind cluster ",
-      cluster, " --kubernetes-uid=", uid, bound.empty() ? "" : absl::StrCat(" --replaces=", bound));
+      "point the adapter to the API server that is meant, or tell it the cluster that this "
+      "Kubernetes is (--organization, --cluster); or, to make it this one: ",
+      is_other ? "see that no other cluster is it (kubectl delete nodepools --all, while that "
+                 "one's adapter is at work, then musterctl delete cluster), then "
+               : "",
+      "musterctl bind cluster ", cluster, " --kubernetes-uid=", uid,
+      bound.empty() ? "" : absl::StrCat(" --replaces=", bound));
 }
 
 }  // namespace
@@ -75,7 +74,7 @@ absl::Status Identity::Admit() {
       parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/true);
   if (absl::IsFailedPrecondition(verdict)) {
     TellRefused(uid, bound, verdict);
-  } else if (is_missing) {
+  } else if (is_missing && absl::IsNotFound(verdict)) {
     // It has nothing to lose; it is bound once Muster has it.
     return Note(uid, absl::OkStatus());
   } else if (verdict.ok()) {

@@ -35,8 +35,8 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
 
   void Start();
   // Ends the thread, gives up the lease. Idempotent. Waits for the database to answer the statement
-  // under way, and the one that gives up the lease: for at most their timeouts (ConnectOptions),
-  // of which none is longer than a ttl.
+  // under way, and the one that gives up the lease: each lasts a ttl at most, and if the server
+  // hangs as long as ConnectOptions lets it besides.
   void Stop();
 
   // Names this process; random.
