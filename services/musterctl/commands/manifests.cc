@@ -54,9 +54,9 @@ absl::StatusOr<std::vector<std::string>> FilesOf(const std::string& folder, bool
   const auto add = [&](const fs::directory_entry& entry) {
     std::error_code ignored;
     const fs::file_type type = entry.status(ignored).type();
-    // A link that leads nowhere is one that cannot be read.
-    if (IsManifest(entry.path()) &&
-        (type == fs::file_type::regular || type == fs::file_type::not_found))
+    // A link that leads nowhere, or cannot be followed, is one that cannot be read.
+    const bool is_lost = type == fs::file_type::not_found || type == fs::file_type::none;
+    if (IsManifest(entry.path()) && (type == fs::file_type::regular || is_lost))
       files.push_back(entry.path().string());
   };
   if (recursive) {
