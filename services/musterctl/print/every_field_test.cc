@@ -211,6 +211,7 @@ TEST(EveryField, WhatThereIsNoneOfIsLeftOut) {
   EXPECT_FALSE(ToObject(Item(quota::v1::Quota()))["spec"].contains("overrides"));
   EXPECT_FALSE(ToObject(Item(capacity::v1::Machine()))["spec"].contains("labels"));
   EXPECT_FALSE(ToObject(Item(capacity::v1::Claim()))["spec"].contains("affinity"));
+  EXPECT_FALSE(ToObject(Item(configuration::v1::PoolConfiguration())).contains("spec"));
   EXPECT_FALSE(ToObject(Item(lifecycle::v1::Node()))["spec"].contains("orders"));
   const nlohmann::json status = ToObject(Item(configuration::v1::PoolConfiguration()))["status"];
   for (const char* part : {"pending", "waiting", "problem"}) EXPECT_FALSE(status.contains(part));

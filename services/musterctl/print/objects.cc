@@ -223,7 +223,7 @@ json Object(const configuration::v1::PoolConfiguration& pool, const std::string&
   json object = Frame("PoolConfiguration", id);
   object["metadata"]["generation"] = pool.generation();
   if (pool.has_spec()) object["spec"] = Object(pool.spec());
-  PutText(object["spec"], "pool", pool.pool());
+  if (!pool.pool().empty()) object["spec"]["pool"] = pool.pool();
   json& status = object["status"] = {{"active", pool.active()},
                                      {"midDelivery", pool.mid_delivery()},
                                      {"pinned", Strings(pool.pinned())},
