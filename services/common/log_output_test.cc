@@ -130,15 +130,19 @@ TEST(AppendFile, AWriteThatHangsKeepsNobodyFromOpeningAnew) {
   EXPECT_EQ(file.Open().code(), absl::StatusCode::kUnavailable) << "nobody reads it";
   const int reader = open(folder.Path("log").c_str(), O_RDONLY | O_NONBLOCK);
   ASSERT_TRUE(file.Open().ok());
-  std::thread writes(
-      [&] { file.Write(std::string(2 * static_cast<size_t>(fcntl(reader, F_GETPIPE_SZ)), 'x')); });
-  int written = 0;
-  while (written == 0) ASSERT_EQ(ioctl(reader, FIONREAD, &written), 0);
+  const auto size = 2 * static_cast<size_t>(fcntl(reader, F_GETPIPE_SZ));
+  auto writes = std::async(std::launch::async, [&] { file.Write(std::string(size, 'x')); });
+  muster::testing::Until(
+      [&] {
+        int written = 0;
+        return ioctl(reader, FIONREAD, &written) == 0 && written > 0;
+      },
+      "a write that hangs");
   std::filesystem::rename(folder.Path("log"), folder.Path("log.1"));
   auto opened = std::async(std::launch::async, [&] { return file.Open(); });
   EXPECT_EQ(opened.wait_for(muster::testing::kPatience), std::future_status::ready);
   close(reader);  // the write ends, in vain
-  writes.join();
+  writes.get();
   EXPECT_TRUE(opened.get().ok());
   EXPECT_EQ(file.Write("after\n"), "");
   EXPECT_EQ(folder.Text("log"), "after\n");

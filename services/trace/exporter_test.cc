@@ -134,8 +134,12 @@ TEST_F(ExporterTest, AFileThatHangsHoldsUpNoEnd) {
   ASSERT_TRUE(exporter.ok());
   (*exporter)->Record(
       Named(std::string(2 * static_cast<size_t>(fcntl(reader, F_GETPIPE_SZ)), 'x')));
-  int written = 0;
-  while (written == 0) ASSERT_EQ(ioctl(reader, FIONREAD, &written), 0);
+  muster::testing::Until(
+      [&] {
+        int written = 0;
+        return ioctl(reader, FIONREAD, &written) == 0 && written > 0;
+      },
+      "a write that hangs");
   auto stopped = std::async(std::launch::async, [&] { (*exporter)->Stop(); });
   EXPECT_EQ(stopped.wait_for(muster::testing::kPatience), std::future_status::ready);
   close(reader);  // the thread ends its write, in vain
