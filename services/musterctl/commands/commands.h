@@ -137,7 +137,7 @@ void NoteNotThere(Session& session, const ResourceId& resource, const Moment& th
                   const absl::Status& status);
 
 // While it lives, a call ends with the wait that it is part of (Api::EndWithin): a server that does
-// not answer holds up nobody for longer than was said.
+// not answer holds up nobody for longer than was said, but for the last look at each name.
 class WaitLimit {
  public:
   WaitLimit(Api& api, absl::Duration left) : api_(api) { api_.EndWithin(left); }

@@ -153,7 +153,8 @@ absl::Status Edit(Session& session) {
   const std::string editor = EditorOf(session.env.environment);
   const int code = session.env.execute(absl::StrCat(editor, " ", Quoted(path)));
   if (code != 0) {
-    const bool is_changed = ReadFile(path) != before;
+    const auto left = ReadFile(path);
+    const bool is_changed = left.has_value() && *left != before;
     if (!is_changed) unlink(path.c_str());
     return absl::AbortedError(absl::StrCat("the editor (", editor, ") ended with ", code,
                                            is_changed ? "; the file is kept in " + path : ""));

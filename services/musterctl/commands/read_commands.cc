@@ -126,7 +126,7 @@ Command WaitCommand() {
           "(PRODUCTION).\n"
           "deleted: gone. As kubectl has it: condition=TYPE[=STATUS], delete, create, "
           "jsonpath={.path}[=VALUE]; what is missing goes to stderr then.\n"
-          "Here --timeout is how long to wait in all (default 5m; 0: look once).\n"
+          "Here --timeout is how long to wait in all (default 5m; 0: look once; below 0: a week).\n"
           "Goes on while the server is away; of several cells, one that may have it.",
       .examples =
           "wait nodepool train --for=healthy\n"

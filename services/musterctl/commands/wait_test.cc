@@ -72,7 +72,9 @@ TEST_F(CommandsTest, WaitLooksOnceOrAWeekIfItIsToldTo) {
       std::vector<std::string> line = wait;
       line.push_back(absl::StrCat("--timeout=", nothing));
       const absl::Duration begin = steady_.Now();
+      api_.ends.clear();
       EXPECT_EQ(RunLine(line), kFailed);
+      ASSERT_FALSE(api_.ends.empty());
       EXPECT_EQ(steady_.Now(), begin);
       EXPECT_EQ(api_.ends.front(), absl::InfiniteDuration()) << "the look has a call's time";
     }
