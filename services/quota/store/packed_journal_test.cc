@@ -6,6 +6,7 @@
 #include "services/common/cause.h"
 #include "services/quota/store/testing/lane_test_base.h"
 #include "storage/postgres/journal_packing.h"
+#include "tests/testing/patience.h"
 
 namespace muster::storage {
 namespace {
@@ -152,6 +153,7 @@ TEST_F(PackedJournalTest, WhatCannotBeUnpackedIsSaid) {
   }
   SetJournal(2, packed);
   EXPECT_EQ(LimitOf(ListBy(packer)->changes[0].bytes), 10);
+  testing::Until([&] { return ReadHeld(plain).ok(); }, "the other one to go on");
 }
 
 TEST_F(PackedJournalTest, AFollowerWaitsForWhatItCanUnpack) {
