@@ -200,8 +200,8 @@ TEST_F(Leadership, WhoCannotWriteTheLeaseSaysWhy) {
   EXPECT_THAT(said.lines(), ::testing::ElementsAre(::testing::HasSubstr("lock timeout")));
 }
 
-// Somebody alters the lease's table meanwhile: whoever stops the leader would kill it before each of
-// its statements has waited for as long as any other may.
+// Somebody alters the lease's table meanwhile: whoever stops the leader would kill it before each
+// of its statements has waited for as long as any other may.
 TEST_F(Leadership, ALeaseThatIsLockedHoldsUpNoEnd) {
   statement_timeout_ = absl::Minutes(2);
   const auto leader = NewReplica(nullptr);

@@ -18,8 +18,8 @@ namespace {
 
 constexpr size_t kBatch = 512;  // spans in a request
 constexpr int kAttempts = 3;
-// How much longer than the farewell its thread is waited for: whatever it asks for by then has ended
-// unless it hangs.
+// How much longer than the farewell its thread is waited for: whatever it asks for by then has
+// ended unless it hangs.
 constexpr absl::Duration kEndGrace = absl::Seconds(1);
 
 // Whether the collector is only busy or away, so that it may take the same request later.

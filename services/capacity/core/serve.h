@@ -19,8 +19,8 @@ namespace muster::capacity {
 //    reclaimed, and spot gets none of what is free. After gang_keep, too: of what default claims
 //    behind it leave.
 //  * For anyone else who is short as many machines are reclaimed as are missing.
-//  * A claim that rests (parts.h) is granted nothing; for the rest it is as any other. Spot gets none
-//    of what it could have: it would be reclaimed at the claim's next request.
+//  * A claim that rests (parts.h) is granted nothing; for the rest it is as any other. Spot gets
+//    none of what it could have: it would be reclaimed at the claim's next request.
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.
 // Costs O(machines granted and being reclaimed), O(lines + label classes) once, O(label classes) a
 // turn beside what MachineChooser and Supply::Fetch cost, and O(log) for each request passed over
