@@ -55,6 +55,7 @@ constexpr const char* kOtherWords[] = {"services/capacity/core/machine_state.cc"
                                        "services/tokens/token_checker.h",
                                        "storage/postgres/connection_pool.cc",
                                        "storage/postgres/migration_files.cc",
+                                       "storage/postgres/statement_pipeline.cc",
                                        "storage/postgres/transaction.h",
                                        "storage/postgres/transaction_runner.cc"};
 
