@@ -1,5 +1,7 @@
 #include "services/musterctl/print/objects.h"
 
+#include <google/protobuf/util/time_util.h>
+
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -14,6 +16,8 @@
 
 namespace muster::musterctl {
 namespace {
+
+using google::protobuf::util::TimeUtil;
 
 json Overrides(const google::protobuf::RepeatedPtrField<quota::v1::LimitOverride>& overrides) {
   json list = json::array();
@@ -117,16 +121,12 @@ json AffinityTerms(const capacity::v1::Affinity& affinity) {
   return terms;
 }
 
-// Whole seconds, as `10800s`.
-std::string Seconds(const google::protobuf::Duration& length) {
-  return absl::StrCat(length.seconds(), "s");
-}
-
+// Its times as `10800s`.
 json Queue(const capacity::v1::QueuePlace& queue) {
   json object = {{"nodesAhead", queue.nodes_ahead()}, {"place", queue.place()}};
   if (queue.has_wait()) {
-    object["wait"] = {{"earliest", Seconds(queue.wait().earliest())},
-                      {"latest", Seconds(queue.wait().latest())}};
+    object["wait"] = {{"earliest", TimeUtil::ToString(queue.wait().earliest())},
+                      {"latest", TimeUtil::ToString(queue.wait().latest())}};
   }
   return object;
 }
