@@ -17,6 +17,7 @@
 #include "services/common/mutex.h"
 #include "services/kubernetes/brake.h"
 #include "services/kubernetes/cluster_view.h"
+#include "services/kubernetes/core/names.h"
 #include "services/kubernetes/history.h"
 #include "services/kubernetes/identity.h"
 #include "services/kubernetes/metadata_refusals.h"
