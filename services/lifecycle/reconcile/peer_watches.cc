@@ -75,6 +75,11 @@ rpc::Watch::Stream StreamOfCapacity(
       request, [stub](auto... call) { stub->async()->WatchCapacity(call...); }, std::move(take));
 }
 
+// Makes the pool of that uid due, if there is one.
+void AddByUid(const State& state, absl::string_view uid, DelayQueue& due) {
+  if (const Pool* pool = state.FindPoolByUid(uid)) due.Add(pool->name);
+}
+
 }  // namespace
 
 void AddAll(const State& state, DelayQueue& due) {
@@ -190,8 +195,7 @@ rpc::Watch::Options PeerWatches::WatchClaims() {
   const auto take = [this, history = std::make_shared<std::string>()](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
       const auto make_due = [&](absl::string_view key) {
-        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(key, kClaims));
-        if (pool != nullptr) due_.Add(pool->name);
+        AddByUid(state, absl::StripPrefix(key, kClaims), due_);
       };
       rpc::ForEachMessage(message, [&](const Response& change) {
         if (IsSnapshotEnd(change)) absl::c_for_each(claim_filter_.EndSnapshot(), make_due);
@@ -286,8 +290,7 @@ rpc::Watch::Options PeerWatches::WatchConfigurations() {
   const auto take = [this, history = std::make_shared<std::string>()](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
       const auto make_due = [&](absl::string_view key) {
-        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(key, kConfigurations));
-        if (pool != nullptr) due_.Add(pool->name);
+        AddByUid(state, absl::StripPrefix(key, kConfigurations), due_);
       };
       rpc::ForEachMessage(message, [&](const Response& change) {
         if (IsSnapshotEnd(change)) absl::c_for_each(configuration_filter_.EndSnapshot(), make_due);
