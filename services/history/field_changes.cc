@@ -37,16 +37,24 @@ class TimePrinter final : public TextFormat::MessagePrinter {
   }
 };
 
+// Of a whole message in one line.
+const TextFormat::Printer& LinePrinter() {
+  static const auto* const printer = [] {
+    auto* made = new TextFormat::Printer;
+    for (const auto* type :
+         {google::protobuf::Timestamp::descriptor(), google::protobuf::Duration::descriptor()})
+      made->RegisterMessagePrinter(type, new TimePrinter);  // the printer's from now on
+    made->SetSingleLineMode(true);
+    made->SetUseUtf8StringEscaping(true);
+    return made;
+  }();
+  return *printer;
+}
+
 std::string TextOf(const Message& message) {
   if (std::string time = TimeText(message); !time.empty()) return time;
-  TextFormat::Printer printer;
-  for (const auto* type :
-       {google::protobuf::Timestamp::descriptor(), google::protobuf::Duration::descriptor()})
-    printer.RegisterMessagePrinter(type, new TimePrinter);  // the printer's from now on
-  printer.SetSingleLineMode(true);
-  printer.SetUseUtf8StringEscaping(true);
   std::string text;
-  printer.PrintToString(message, &text);
+  LinePrinter().PrintToString(message, &text);
   if (!text.empty() && text.back() == ' ') text.pop_back();
   return absl::StrCat("{", text, "}");
 }
