@@ -77,13 +77,7 @@ TEST_F(Isolation, NoMethodTellsOfAnotherOrganization) {
   EXPECT_GT(leaks_to_operators, 50);
   // Nothing of it was touched.
   const lifecycle::v1::NodePool before = rival_;
-  grpc::ClientContext context;
-  lifecycle::v1::GetNodePoolRequest get;
-  get.set_name(kRivalPool);
-  lifecycle::v1::NodePool after;
-  ASSERT_TRUE(lifecycle::v1::LifecycleService::NewStub(muster_.channel())
-                  ->GetNodePool(&context, get, &after)
-                  .ok());
+  const lifecycle::v1::NodePool after = Pool(kRivalPool);
   EXPECT_EQ(after.spec().SerializeAsString(), before.spec().SerializeAsString());
   EXPECT_EQ(after.generation(), before.generation());
 }
