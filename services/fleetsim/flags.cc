@@ -58,8 +58,8 @@ ABSL_FLAG(int, report_batch, 500, "Most Nodes in one ReportNodes call, 1 to 500.
 ABSL_FLAG(int, report_calls, 2, "Most ReportNodes calls at a time, 1 to 16.");
 ABSL_FLAG(std::string, register_machines, "",
           "Machines to register at start: ZONE:TYPE:COUNT[:MACHINES A RACK], several separated by "
-          "commas. Racks "
-          "of 8 unless said. Zone and type may be published later.");
+          "commas, 2,000,000 at most. "
+          "Racks of 8 unless said. Zone and type may be published later.");
 ABSL_FLAG(
     std::string, kubeconfig, "",
     "A Kubernetes API server to play kubelet at: v1 Nodes and Pods there are the fleet's "

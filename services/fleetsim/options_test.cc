@@ -103,8 +103,8 @@ TEST(RegistryTest, ReadsLots) {
 
 TEST(RegistryTest, RefusesWhatIsNoLot) {
   for (const char* text :
-       {"a", "a:b", "a:b:c", "a:b:0", "a:b:-1", "a:b:1000001", ":b:1", "a::1", "a:b:1:0",
-        "a:b:1:2:3", "a:b:600000,a:c:600000", "a:b:9223372036854775808"}) {
+       {"a", "a:b", "a:b:c", "a:b:0", "a:b:-1", "a:b:2000001", ":b:1", "a::1", "a:b:1:0",
+        "a:b:1:2:3", "a:b:1200000,a:c:1200000", "a:b:9223372036854775808"}) {
     EXPECT_FALSE(ParseLots(text).ok()) << text;
   }
 }

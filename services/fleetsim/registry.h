@@ -18,7 +18,8 @@ struct MachineLot {
   int64_t rack_size = 0;  // machines a rack
 };
 
-inline constexpr int64_t kMaxMachines = 1'000'000;
+// Enough for a fleet of 1,000,000 Nodes and what it may lose.
+inline constexpr int64_t kMaxMachines = 2'000'000;
 inline constexpr int64_t kRackSize = 8;
 
 // `ZONE:TYPE:COUNT[:MACHINES A RACK]`, several separated by commas. Empty text: none.

@@ -39,7 +39,6 @@ namespace muster::bench {
 namespace {
 
 constexpr int64_t kLeastNodes = 1'000;
-constexpr int64_t kMostNodes = 1'000'000;
 constexpr int64_t kMostInOnePool = 100'000;
 
 absl::StatusOr<std::vector<FleetRunOptions>> TrialsFromFlags() {

@@ -18,6 +18,8 @@ struct PoolShape {
   std::string scale_down_strategy = {};  // in turn IdleOnly, PreferIdle
 };
 
+inline constexpr int64_t kMostNodes = 1'000'000;
+
 // What a fleet of so many Nodes consists of. One in ten pools is spot.
 struct Shape {
   std::vector<std::string> zones = {};
@@ -32,7 +34,8 @@ struct Shape {
 
 // Ten Nodes a pool: four pools in five have 1 to 4 Nodes, one in fifty has 50 to 500, one has a
 // fiftieth of all, the others share what is left (12 or 13 each). 20 pools a cluster, 10 clusters
-// an organization, 5 zones with 8 instance types each. Always the same. `nodes`: at least 1,000.
+// an organization, 5 zones with 8 instance types each. Always the same. `nodes`: 1,000 to
+// kMostNodes.
 Shape MakeShape(int64_t nodes);
 
 // The same with one pool for all Nodes: `default`, OnSpecUpdate, IdleOnly.
