@@ -52,16 +52,15 @@ ABSL_FLAG(std::vector<std::string>, token_algorithms, muster::musterd::DefaultTo
           "Algorithms that a token may be signed by: of RS256,RS384,RS512,ES256,ES384,ES512.");
 ABSL_FLAG(int64_t, journal_keep, Defaults().journal_keep,
           "Changes that each service's journal keeps at most, 1000 to 1000000000: watches resume, "
-          "and `musterctl history` reaches back, so far. About 1 KB each.");
+          "and `musterctl history` reaches back, so far. About half a KB each.");
 ABSL_FLAG(absl::Duration, journal_keep_time, Defaults().journal_keep_time,
           "How long it keeps them at most, 0 to 876000h (100 years); 0: as long as --journal_keep "
           "lets it.");
 ABSL_FLAG(
     std::string, journal_packing, Defaults().journal_packing,
-    "How changes are written to the journals: none, or zstd, which takes a fifth of the bytes of a "
-    "Node's change. Whatever is there is read. zstd only once every replica runs a release with "
-    "this flag: one before it cannot read such a change. The way back to such a release: "
-    "deploy/install.md.");
+    "How changes are written to the journals: zstd, which takes a fifth of the bytes of a Node's "
+    "change, or none. Whatever is there is read. none while a replica runs a release without this "
+    "flag, which cannot read what is packed, and before the way back to one: deploy/install.md.");
 ABSL_FLAG(int64_t, max_calls_per_caller, Defaults().caller_limits.calls,
           "Most calls that one caller may have under way at a time, 1 to 1000000; one more is "
           "answered RESOURCE_EXHAUSTED. A caller is who a policy file knows: a SPIFFE ID, or all "

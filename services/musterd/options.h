@@ -39,7 +39,7 @@ struct ServeOptions {
   int64_t memory_limit = 0;          // bytes; 0: the control group's
   int64_t journal_keep = 1'000'000;  // of each service; as storage::LaneOptions
   absl::Duration journal_keep_time = absl::ZeroDuration();  // 0: any
-  std::string journal_packing = "none";                     // of storage::kJournalPackings
+  std::string journal_packing = "zstd";                     // of storage::kJournalPackings
   std::string page_listen = {};                             // empty: no page
   std::set<std::string> page_hosts = {};                    // lower case
   std::vector<page::CellLink> page_cells = {};

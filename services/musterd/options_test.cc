@@ -68,7 +68,7 @@ TEST(Options, RequestsAndMemoryHaveBounds) {
 
 TEST(Options, TheJournalIsPackedAsIsAllowed) {
   ServeOptions options = Good();
-  EXPECT_EQ(options.journal_packing, "none");
+  EXPECT_EQ(options.journal_packing, "zstd");
   for (const char* allowed : {"none", "zstd"}) {
     options.journal_packing = allowed;
     EXPECT_THAT(Validate(options), IsOk()) << allowed;

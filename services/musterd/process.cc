@@ -116,7 +116,7 @@ storage::LaneOptions Process::LaneOptionsFor(absl::string_view service) const {
   if (options_.journal_keep_time > absl::ZeroDuration())
     lane.journal_keep_time = options_.journal_keep_time;
   lane.journal_packing = storage::ParseJournalPacking(options_.journal_packing)
-                             .value_or(storage::JournalPacking::kNone);
+                             .value_or(storage::JournalPacking::kZstd);
   lane.connect.observer = database_metrics_->ObserverOf(lane.connect.schema);
   return lane;
 }

@@ -96,7 +96,7 @@ struct LaneOptions {
   int64_t journal_keep = 1'000'000;
   absl::Duration journal_keep_time = absl::InfiniteDuration();
   // How this process writes them.
-  JournalPacking journal_packing = JournalPacking::kNone;
+  JournalPacking journal_packing = JournalPacking::kZstd;
   // How often watches are told how far they have come, and gone ones are forgotten.
   absl::Duration progress_interval = absl::Seconds(1);
   // How long the database may be away before watches end: a replica that alone has lost it would

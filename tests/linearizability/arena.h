@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "storage/postgres/journal_packing.h"
 #include "storage/postgres/store.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/linearizability/ask.h"
@@ -99,7 +100,7 @@ Journal<State> ReadJournal(const testing::MiniMuster& muster, const std::string&
     typename Journal<State>::Row entry;
     if (!absl::SimpleAtoi(*row[0], &entry.revision)) throw std::runtime_error(*row[0]);
     entry.batch = *row[1];
-    if (row[4].has_value()) entry.bytes = absl::HexStringToBytes(*row[4]);
+    if (row[4].has_value()) entry.bytes = storage::Unpack(*row[3], absl::HexStringToBytes(*row[4]));
     auto change = store.Decode(*row[2], *row[3], row[4].has_value() ? &entry.bytes : nullptr);
     if (!change.ok()) throw std::runtime_error(change.status().ToString());
     entry.change = {*std::move(change), entry.revision};

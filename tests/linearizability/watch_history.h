@@ -14,6 +14,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "storage/postgres/journal_packing.h"
 #include "tests/linearizability/rough_database.h"
 #include "tests/linearizability/watch_bytes.h"
 #include "tests/linearizability/watch_check.h"
@@ -34,7 +35,8 @@ inline std::vector<JournalChange> ReadChanges(const testing::TestDatabase& datab
                                    WholeJournal(database, schema), " ORDER BY revision"))) {
     JournalChange change{.kind = *row[1], .key = *row[2]};
     if (!absl::SimpleAtoi(*row[0], &change.revision)) throw std::runtime_error(*row[0]);
-    if (row[3].has_value()) change.bytes = absl::HexStringToBytes(*row[3]);
+    if (row[3].has_value())
+      change.bytes = storage::Unpack(change.key, absl::HexStringToBytes(*row[3]));
     if (const auto it = kinds.find(change.kind); it != kinds.end() && change.bytes.has_value()) {
       const std::unique_ptr<google::protobuf::Message> message(it->second->New());
       if (!message->ParseFromString(*change.bytes)) throw std::runtime_error(change.key);

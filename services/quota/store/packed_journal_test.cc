@@ -22,11 +22,8 @@ constexpr char kPackedRows[] =
 
 class PackedJournalTest : public QuotaLaneTest {
  protected:
-  Lane& NewPacker() {
-    LaneOptions options;
-    options.journal_packing = JournalPacking::kZstd;
-    return NewLane(options);
-  }
+  Lane& NewPacker() { return NewLane({.journal_packing = JournalPacking::kZstd}); }
+  Lane& NewPlain() { return NewLane({.journal_packing = JournalPacking::kNone}); }
   absl::StatusOr<ChangeLog> ListBy(Lane& lane, int64_t newest = 0) {
     return lane.ListChanges(QuotaName(kKey), {newest, ""}, 10, absl::InfiniteFuture());
   }
@@ -60,7 +57,7 @@ class PackedJournalTest : public QuotaLaneTest {
 };
 
 TEST_F(PackedJournalTest, WhatOneWritesTheOtherReads) {
-  Lane& plain = NewLane();
+  Lane& plain = NewPlain();
   Lane& packer = NewPacker();
   const auto watcher = plain.Watch({});
   EXPECT_EQ(MarkOf(*watcher).revision, 0);
@@ -72,7 +69,7 @@ TEST_F(PackedJournalTest, WhatOneWritesTheOtherReads) {
   EXPECT_EQ(database_.QueryValue(kPackedRows), "3");
 
   // One that was there, one that starts from the tables, and what each of them follows.
-  for (Lane* lane : {&plain, &packer, &NewLane(), &NewPacker()}) {
+  for (Lane* lane : {&plain, &packer, &NewPlain(), &NewPacker()}) {
     EXPECT_EQ(ReadHeld(*lane).value_or(-1), 4);
     const auto log = ListBy(*lane);
     ASSERT_THAT(log, IsOk());
@@ -107,7 +104,7 @@ TEST_F(PackedJournalTest, WhatOneWritesTheOtherReads) {
 
 TEST_F(PackedJournalTest, APackedDeletionIsNoneLess) {
   Lane& packer = NewPacker();
-  Lane& plain = NewLane();
+  Lane& plain = NewPlain();
   ASSERT_THAT(Do(packer, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(packer, quota::DeleteQuota{QuotaName(kKey)}), IsOk());
   const auto log = ListBy(plain);
@@ -134,7 +131,7 @@ TEST_F(PackedJournalTest, APageHasItsBytesUnpacked) {
 // As for one that cannot be parsed.
 TEST_F(PackedJournalTest, WhatCannotBeUnpackedIsSaid) {
   Lane& packer = NewPacker();
-  Lane& plain = NewLane();
+  Lane& plain = NewPlain();
   ASSERT_THAT(Do(packer, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   EXPECT_EQ(ReadHeld(plain).value_or(-1), 0);
   ASSERT_THAT(SetNote(packer, 1'000), IsOk());

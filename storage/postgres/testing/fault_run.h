@@ -71,7 +71,7 @@ class FaultRun {
                          .schema = bench_.schema};
       options.poll = absl::Milliseconds(50);
       // The other replicas follow and settle by what they themselves would not write.
-      if (name == "b") options.journal_packing = JournalPacking::kZstd;
+      if (name == "b") options.journal_packing = JournalPacking::kNone;
       options.encode_ahead = 1;  // or no batch of these would be
       // A machine that stands still makes no other calls.
       options.max_time_age = absl::InfiniteDuration();

@@ -31,7 +31,7 @@ ABSL_FLAG(absl::Duration, limit, absl::Minutes(10), "A phase that takes longer h
 ABSL_FLAG(std::string, bin_dir, "build/release/bin", "Where musterd and fleetsim are.");
 ABSL_FLAG(std::string, migrations_dir, "migrations", "Folder of their schemas' migrations.");
 ABSL_FLAG(std::vector<std::string>, musterd_flags, {},
-          "More flags for musterd, e.g. --musterd_flags=--journal_packing=zstd.");
+          "More flags for musterd, e.g. --musterd_flags=--journal_packing=none.");
 ABSL_FLAG(bool, statements, false, "Tell on stderr what Postgres was busy with in each phase.");
 ABSL_FLAG(bool, json, false, "Print one JSON object a line instead of the table.");
 
