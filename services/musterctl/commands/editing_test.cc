@@ -342,7 +342,7 @@ TEST_F(EditingTest, PatchChangesFieldsAndNothingElse) {
             kFailed);
   EXPECT_THAT(err(), HasSubstr("unsuccessful"));
   const std::pair<std::vector<std::string>, const char*> wrong[] = {
-      {{"-p", "{"}, "patch: must be JSON"},
+      {{"-p", "{"}, "patch: at character 2: must be JSON"},
       {{"-p", "[]"}, "a merge patch must be a JSON object"},
       {{"-p", "{}", "--type=strategic"}, "--type: must be merge or json, is \"strategic\""},
       {{}, "-p PATCH or --patch-file FILE is missing"}};

@@ -1,10 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
 #include <utility>
 
 #include "services/musterctl/query/columns.h"
 #include "services/musterctl/query/json_path.h"
+#include "services/musterctl/query/patching.h"
 #include "services/musterctl/query/selectors.h"
 #include "services/musterctl/query/sorting.h"
 
@@ -14,6 +16,7 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 json Pools() {
   return json::parse(R"({"kind": "List", "items": [
@@ -162,6 +165,27 @@ TEST(ColumnsTest, HeadersAndCells) {
               ElementsAre("a", "Ready,Quota", "<none>", "<none>"));
   for (const char* bad : {"", "NAME", ":.x", "NAME:", "A:.a,", "A:.a[x]"})
     EXPECT_FALSE(ParseColumns(bad).ok()) << bad;
+}
+
+TEST(PatchingTest, SaysWhereAPatchIsWrong) {
+  const json pool = {{"spec", {{"nodes", 3}}}};
+  const std::tuple<const char*, const char*, absl::StatusCode, const char*> cases[] = {
+      {"merge", R"({"spec":{"nodes":,}})", absl::StatusCode::kInvalidArgument,
+       "patch: at character 18: must be JSON, e.g. "},
+      {"json", R"({"op":"remove"})", absl::StatusCode::kInvalidArgument,
+       "patch: parse error: JSON patch must be an array of objects"},
+      {"json", R"([{"op":"test","path":"/spec/nodes","value":3},{"op":"remove","path":"/gone"}])",
+       absl::StatusCode::kFailedPrecondition, "patch: operation 2: key 'gone' not found"},
+      {"json", R"([{"op":"add","path":"/spec/nodes/x","value":3}])",
+       absl::StatusCode::kFailedPrecondition,
+       "patch: operation 1: /spec/nodes/x: /spec/nodes is neither an object nor a list"},
+      {"json", R"([{"op":"move"}])", absl::StatusCode::kInvalidArgument,
+       "patch: operation 1: parse error: operation 'move' must have member 'path'"}};
+  for (const auto& [type, patch, code, message] : cases) {
+    const auto patched = Patched(pool, type, patch);
+    EXPECT_EQ(patched.status().code(), code) << patch;
+    EXPECT_THAT(std::string(patched.status().message()), StartsWith(message)) << patch;
+  }
 }
 
 TEST(SortingTest, NumbersTextAndWhatIsMissing) {
