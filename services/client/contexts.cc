@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
@@ -196,6 +197,8 @@ absl::Status WriteContexts(const std::string& path, const Contexts& contexts) {
 
 ContextsLock::ContextsLock(const std::string& path) {
   if (path.empty()) return;
+  struct stat there = {};
+  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) return;
   MakeFolderOf(path);
   file_ = open(absl::StrCat(path, ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   while (file_ >= 0 && flock(file_, LOCK_EX) != 0 && errno == EINTR) {

@@ -61,7 +61,8 @@ absl::Status WriteContexts(const std::string& path, const Contexts& contexts);
 
 // Whoever changes the file holds it from the read to the write: changes made at the same time, also
 // by other processes, wait for each other, and none is lost. `PATH.lock` beside the file stays.
-// Where that cannot be made nothing waits; the file cannot be written there either.
+// Where that cannot be made, or PATH is no file, such as /dev/null, nothing waits; contexts cannot
+// be written there either.
 class ContextsLock {
  public:
   explicit ContextsLock(const std::string& path);

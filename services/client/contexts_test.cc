@@ -3,8 +3,10 @@
 #include "services/client/contexts.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -63,6 +65,15 @@ TEST_F(OptionsFromContextTest, SaysWhatIsMissing) {
   EXPECT_THAT(OptionsFromContext().status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr(path_ + ", line 2: is not UTF-8 text")));
+}
+
+TEST(ContextsLockTest, LeavesNothingBesideWhatIsNoFile) {
+  const testing::TempFolder folder;
+  ASSERT_EQ(mkfifo(folder.Path("pipe").c_str(), 0600), 0);
+  { const ContextsLock lock(folder.Path("pipe")); }
+  EXPECT_FALSE(std::filesystem::exists(folder.Path("pipe.lock")));
+  { const ContextsLock lock(folder.Path("config.yaml")); }
+  EXPECT_TRUE(std::filesystem::exists(folder.Path("config.yaml.lock")));
 }
 
 }  // namespace
