@@ -99,8 +99,9 @@ absl::Status UidTaken(absl::string_view pool, absl::string_view given) {
 }
 
 absl::Status NodeProtected(absl::string_view node, absl::string_view until) {
-  return FailedPrecondition("NODE_PROTECTED", node,
-                            absl::StrCat("Node is protected until ", until, "."));
+  return FailedPrecondition(
+      "NODE_PROTECTED", node,
+      absl::StrCat("Node ", LastIdOf(node), " is protected until ", until, "."));
 }
 
 absl::Status ReconfigurationRunning(absl::string_view pool) {
