@@ -128,6 +128,7 @@ absl::Status CheckCluster(Session& session);
 // in the scope's cluster.
 absl::Status CheckClusterOf(Session& session, const ResourceId& id);
 // Reads a moment: a duration before now (`1h`), a time such as 2026-11-26T09:00:00Z, or a revision.
+// One that is yet to come is wrong use.
 absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now);
 // Notes what the past does not tell of such resources, because it is worked out when they are read.
 void NoteUntold(Session& session, Kind kind);

@@ -127,13 +127,20 @@ absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& tex
   if (absl::SimpleAtoi(text, &revision) && revision > 0) return revision;
   absl::Duration ago;
   if (ParseLength(text, ago) && ago > absl::ZeroDuration()) return now - ago;
-  absl::Time time;
-  if (absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) return time;
   google::protobuf::Timestamp example;
   SetTimestamp(now, &example);
-  return WrongUse(absl::StrCat("--", flag,
-                               ": must be how long ago, such as 1h or 7d, a time such as ",
-                               FormatTime(example), ", or a revision, is \"", text, "\""));
+  absl::Time time;
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) {
+    return WrongUse(absl::StrCat("--", flag,
+                                 ": must be how long ago, such as 1h or 7d, a time such as ",
+                                 FormatTime(example), ", or a revision, is \"", text, "\""));
+  }
+  // The servers' clocks, by which times are told, may be ahead.
+  if (time > now + absl::Minutes(1)) {
+    return WrongUse(
+        absl::StrCat("--", flag, ": ", text, " is yet to come, it is ", FormatTime(example)));
+  }
+  return time;
 }
 
 void NoteUntold(Session& session, Kind kind) {

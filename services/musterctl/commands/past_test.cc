@@ -13,6 +13,7 @@ using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 using PastTest = CommandsTest;
@@ -108,6 +109,19 @@ TEST_F(PastTest, GetShowsAResourceAsItWas) {
   strange.mutable_resource()->set_type_url("type.googleapis.com/x");
   api_.past = {strange};
   EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=90m"}), kFailed);
+}
+
+TEST_F(PastTest, WhatIsYetToComeIsNotTold) {
+  for (const std::vector<std::string>& line : std::vector<std::vector<std::string>>{
+           {"get", "nodepool", "train", "--at=2025-06-09T15:00:00Z"},
+           {"diff", "nodepool", "train", "--since=2026-01-01T00:00:00Z"}}) {
+    EXPECT_EQ(RunLine(line), kWrongUse);
+    EXPECT_THAT(err(), HasSubstr(" is yet to come, it is 2025-06-09T14:58:54Z"));
+  }
+  EXPECT_THAT(api_.calls, IsEmpty());
+  // A server's clock may be ahead.
+  api_.past = {APast(2)};
+  EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=2025-06-09T14:59:54Z"}), kDone) << err();
 }
 
 // It is ten minutes old now; two minutes ago it was eight.
