@@ -186,7 +186,9 @@ absl::StatusOr<ApiOptions> OptionsOf(const Command& command, const CommandLine& 
     auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
     if (!timeout.ok()) return WrongUse(timeout.status().message());
     // Commands that wait take --timeout for the whole wait; their calls keep the standard one.
-    const bool waits = line.command == "delete" || line.command == "rollout" || line.Has("wait");
+    const bool is_status =
+        line.command == "rollout" && !line.arguments.empty() && line.arguments[0] == "status";
+    const bool waits = line.command == "delete" || is_status || line.Has("wait");
     if (!waits) options.timeout = *timeout;
   } else if (line.Has("settle")) {
     // The server waits so long before it answers.
@@ -204,6 +206,25 @@ absl::StatusOr<ApiOptions> OptionsOf(const Command& command, const CommandLine& 
   }
   ASSIGN_OR_RETURN(options.reason, ReadReason(line));
   return options;
+}
+
+// Where nobody said which server and none is at the standard address: how to say one. Empty: it is
+// not so.
+std::string NoteOnServer(const Command& command, const CommandLine& line,
+                         const absl::Status& status) {
+  // A server that answers says more than the code.
+  const auto detail = error::DetailOf(status);
+  if (!absl::IsUnavailable(status) || !detail || detail->reason != "UNAVAILABLE") return "";
+  const bool of_operators = line.command == "debug";
+  const std::vector<Flag>& flags = of_operators ? command.flags : GlobalFlags();
+  const auto flag = absl::c_find_if(flags, [&](const Flag& each) {
+    return each.name == (of_operators ? "operator-server" : "server");
+  });
+  if (flag == flags.end() || line.Get(flag->name) != flag->standard) return "";
+  return absl::StrCat("note: --", flag->name, ", ", flag->variable,
+                      " or a context (musterctl config set-context) says where Muster is; else it "
+                      "is looked for at ",
+                      flag->standard, "\n");
 }
 
 // The scope that all contexts share; `-` (all) where they differ.
@@ -316,7 +337,7 @@ int Run(absl::Span<const std::string> args, ProcessEnv& shown) {
   }
   if (status.ok()) return kDone;
   if (status.GetPayload(kSaidUrl)) return env.out.fail() ? failed : kFailed;
-  env.err << RenderError(status);
+  env.err << RenderError(status) << NoteOnServer(*command, line, status);
   return IsWrongUse(status) ? kWrongUse : failed;
 }
 

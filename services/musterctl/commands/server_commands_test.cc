@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/common/error.h"
+#include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/testing/commands_test_base.h"
 
 namespace muster::musterctl {
@@ -9,6 +11,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(CommandsTest, CompareFailsOnADifference) {
   EXPECT_EQ(RunLine({"debug", "compare"}), kFailed) << "nothing was compared";
@@ -70,6 +73,23 @@ TEST_F(CommandsTest, CanISaysYesOrNoAndWhy) {
   EXPECT_THAT(err(), HasSubstr("it takes a role with operate."));
   EXPECT_EQ(RunLine({"auth"}), kWrongUse);
   EXPECT_EQ(RunLine({"auth", "can-i"}), kWrongUse);
+}
+
+TEST_F(CommandsTest, WhereNobodyIsItIsSaidHowAServerIsNamed) {
+  api_.refusal_of_reads = FromServer(absl::UnavailableError("connections to all backends failing"));
+  EXPECT_EQ(RunLine({"get", "nodepools"}), kFailed);
+  EXPECT_EQ(err(),
+            "error: connections to all backends failing (UNAVAILABLE)\n"
+            "note: --server, MUSTER_SERVER or a context (musterctl config set-context) says where "
+            "Muster is; else it is looked for at 127.0.0.1:7600\n");
+  // Who said one knows how.
+  EXPECT_EQ(RunLine({"get", "nodepools", "--server=lab:7600"}), kFailed);
+  EXPECT_THAT(err(), Not(HasSubstr("note:")));
+  // A server that answers is there.
+  api_.refusal_of_reads =
+      error::Make(absl::StatusCode::kUnavailable, "Not now.", {.reason = "DATABASE_UNAVAILABLE"});
+  EXPECT_EQ(RunLine({"get", "nodepools"}), kFailed);
+  EXPECT_THAT(err(), Not(HasSubstr("note:")));
 }
 
 TEST_F(CommandsTest, AuditShowsTheBooksSideBySide) {

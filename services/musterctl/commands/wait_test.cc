@@ -132,7 +132,7 @@ TEST_F(CommandsTest, WaitForAllGoesOnWhileTheServerIsAway) {
   EXPECT_EQ(api_.lists, 3);
   api_.refusal_of_reads = away;
   EXPECT_EQ(RunLine({"wait", "nodepools", "-l", "a=b", "--timeout=2s"}), kFailed);
-  EXPECT_THAT(err(), EndsWith("error: away (UNAVAILABLE)\n"));
+  EXPECT_THAT(err(), HasSubstr("\nerror: away (UNAVAILABLE)\n"));
   // Not to be waited for.
   EXPECT_EQ(RunLine({"wait", "zones", "--all", "--for=healthy"}), kWrongUse);
 }

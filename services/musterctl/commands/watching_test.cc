@@ -14,6 +14,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 WatchMessage Message(type::v1::WatchEventType type, int64_t revision,
                      std::optional<Item> item = std::nullopt, const std::string& incarnation = "") {
@@ -241,7 +242,7 @@ TEST_F(CommandsTest, AWatchThatNobodyAnswersEndsWithinTheTimeout) {
   api_.streams = {1000, refused};
   const absl::Time begin = clock_.Now();
   EXPECT_EQ(RunLine({"get", "nodes", "-w"}), kFailed);
-  EXPECT_EQ(err(), "error: connection refused (UNAVAILABLE)\n");
+  EXPECT_THAT(err(), StartsWith("error: connection refused (UNAVAILABLE)\nnote: --server, "));
   EXPECT_EQ(clock_.Now() - begin, absl::Seconds(10));
   EXPECT_EQ(RunLine({"get", "nodes", "-w", "--timeout=1ms"}), kFailed);
   EXPECT_EQ(clock_.Now() - begin, absl::Seconds(10) + absl::Milliseconds(1));
