@@ -4,9 +4,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/count_text.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
-#include "services/lifecycle/core/text.h"
 #include "services/quota/core/overrides.h"
 #include "tests/simulation/peers.h"
 #include "tests/testing/wording.h"
@@ -169,10 +169,10 @@ class Sayings {
                           reason == "NoneAvailableNodeAffinity";
     const int64_t in_service = InService();
     const std::string says = MessageOf("Capacity");
-    Check(!by_stock || (in_service == 0
-                            ? absl::StrContains(says, "No machine")
-                            : absl::StrContains(says, lifecycle::CountText(in_service, "machine"))),
-          absl::StrCat("Capacity says: ", says, "; in service are ", in_service));
+    Check(
+        !by_stock || (in_service == 0 ? absl::StrContains(says, "No machine")
+                                      : absl::StrContains(says, CountText(in_service, "machine"))),
+        absl::StrCat("Capacity says: ", says, "; in service are ", in_service));
     const bool explained = Explains(lifecycle::ObstacleReason::kNotEnoughMachines) ||
                            Explains(lifecycle::ObstacleReason::kNodeAffinity) ||
                            Explains(lifecycle::ObstacleReason::kQueued);

@@ -10,6 +10,7 @@
 #include "services/capacity/core/parts.h"
 #include "services/capacity/core/placement.h"
 #include "services/capacity/core/turns.h"
+#include "services/common/count_text.h"
 
 namespace muster::capacity {
 namespace {
@@ -17,9 +18,6 @@ namespace {
 // "1 Node is", "2 Nodes are".
 std::string Are(int64_t count, absl::string_view one) {
   return count == 1 ? absl::StrCat("1 ", one, " is") : absl::StrCat(count, " ", one, "s are");
-}
-std::string Count(int64_t count, absl::string_view one) {
-  return absl::StrCat(count, " ", one, count == 1 ? "" : "s");
 }
 
 // One explanation: the facts that several obstacles want, and the list as it grows.
@@ -124,7 +122,7 @@ class Explainer {
     if (nodes == 0) return;
     Add(ObstacleCode::kQueuedBehind, nodes, static_cast<int64_t>(claims.size()),
         absl::StrCat(Are(nodes, "Node"), " ahead in the queue, of ",
-                     Count(static_cast<int64_t>(claims.size()), "other claim"), "."));
+                     CountText(static_cast<int64_t>(claims.size()), "other claim"), "."));
   }
 
   // The oldest request of a gang for which too few are free.
@@ -188,7 +186,7 @@ class Explainer {
           std::none_of(kept.begin(), kept.end(), [](const KeptGang& gang) { return gang.single; });
       Add(ObstacleCode::kKeptForGang, taken, claims,
           absl::StrCat(Are(taken, "free machine"), " kept for ",
-                       Count(claims, gangs ? "gang" : "claim"), " ahead in the queue."));
+                       CountText(claims, gangs ? "gang" : "claim"), " ahead in the queue."));
     }
     if (inventory_.nodes_per_rack() > 0 && left > 0) {
       Add(ObstacleCode::kNoWholeRack, left, 0,
@@ -215,7 +213,7 @@ class Explainer {
     if (held > 0) {
       const int64_t holders = CountHolders();
       Add(ObstacleCode::kHeldByOthers, held, holders,
-          absl::StrCat(Are(held, "machine"), " held by ", Count(holders, "other claim"), "."));
+          absl::StrCat(Are(held, "machine"), " held by ", CountText(holders, "other claim"), "."));
     }
     const int64_t broken = matching_.count(MachineState::kInRepair);
     if (broken > 0) {

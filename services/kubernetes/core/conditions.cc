@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/common/count_text.h"
 #include "services/kubernetes/core/find_condition.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/ready.h"
@@ -64,8 +65,8 @@ Json Together(const Json* shown, const Json& first, Json second) {
 }
 
 std::string SaysMetadataRefusal(const MetadataRefusal& refusal) {
-  return absl::StrCat("The API server refuses the metadata of ", refusal.nodes,
-                      refusal.nodes == 1 ? " Node: " : " Nodes: ", refusal.message);
+  return absl::StrCat("The API server refuses the metadata of ", CountText(refusal.nodes, "Node"),
+                      ": ", refusal.message);
 }
 
 // Muster does not see what the API server refuses: a Node without its labels and taints is there,
@@ -137,8 +138,7 @@ Json MetadataSynced(const StatusFacts& facts, absl::Time now) {
     return OwnCondition(facts, {kMetadataSynced, reason}, status, message, facts.object->generation,
                         now);
   };
-  const std::string nodes =
-      absl::StrCat(" of ", synced.nodes, synced.nodes == 1 ? " Node " : " Nodes ");
+  const std::string nodes = absl::StrCat(" of ", CountText(synced.nodes, "Node"), " ");
   if (facts.pool == nullptr) return say(condition_status::kUnknown, reason::kUnknown, kNotTaken);
   if (synced.pending > 0) {
     const std::string refused =

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/count_text.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 
@@ -47,10 +48,6 @@ Pages PagesOf(const Books& books) {
   return pages;
 }
 
-std::string CountOf(int64_t n, absl::string_view what) {
-  return absl::StrCat(n, " ", what, n == 1 ? "" : "s");
-}
-
 // The organization that the claim names: itself, or, if it is older than that field, by the pool's
 // name, which is for people and need not be one. Empty: neither.
 std::string OrganizationOfClaim(const ClaimEntry& claim) {
@@ -65,11 +62,12 @@ class Comparison {
   void Orphan(absl::string_view uid, const Page& page) {
     for (const HoldingEntry* holding : page.holdings) {
       Add(DifferenceKind::kOrphanHolding, uid, holding->pool, holding->name,
-          absl::StrCat(CountOf(holding->nodes, "Node"), " charged to a pool that does not exist."));
+          absl::StrCat(CountText(holding->nodes, "Node"),
+                       " charged to a pool that does not exist."));
     }
     for (const ClaimEntry* claim : page.claims) {
       Add(DifferenceKind::kOrphanClaim, uid, claim->pool, absl::StrCat("claims/", uid),
-          absl::StrCat(CountOf(static_cast<int64_t>(claim->machines.size()), "machine"),
+          absl::StrCat(CountText(static_cast<int64_t>(claim->machines.size()), "machine"),
                        " held by a pool that does not exist."));
     }
     if (!page.configured) return;
@@ -83,7 +81,7 @@ class Comparison {
     Machines(page);
     if (!page.configured && !page.pool->nodes.empty()) {
       Of(page, DifferenceKind::kNoConfiguration, "",
-         absl::StrCat(CountOf(static_cast<int64_t>(page.pool->nodes.size()), "Node"),
+         absl::StrCat(CountText(static_cast<int64_t>(page.pool->nodes.size()), "Node"),
                       " and no configuration."),
          true);
     }
@@ -152,7 +150,7 @@ class Comparison {
     const int64_t least = std::max({pool.granted, pool.requested, held, staying});
     const int64_t most = std::max({least, pool.wanted, nodes});
     const auto numbers = [&] {
-      return absl::StrCat("Charged for ", charged, "; ", CountOf(nodes, "Node"), ", ", held,
+      return absl::StrCat("Charged for ", charged, "; ", CountText(nodes, "Node"), ", ", held,
                           " held, ", pool.requested, " requested, ", pool.granted, " granted, ",
                           pool.wanted, " wanted.");
     };

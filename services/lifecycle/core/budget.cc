@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "services/common/count_text.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/text.h"

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/common/count_text.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/text.h"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/count_text.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/text.h"
 #include "services/lifecycle/core/types.h"

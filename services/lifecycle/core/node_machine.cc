@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/condition_names.h"
+#include "services/common/count_text.h"
 #include "services/common/error.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/text.h"

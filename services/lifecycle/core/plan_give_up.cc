@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/count_text.h"
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/text.h"
 

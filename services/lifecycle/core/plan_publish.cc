@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/common/count_text.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/plan_parts.h"

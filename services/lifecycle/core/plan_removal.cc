@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/count_text.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/removals.h"

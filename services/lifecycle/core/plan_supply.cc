@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/count_text.h"
 #include "services/common/error_reasons.h"
 #include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/boot_failures.h"

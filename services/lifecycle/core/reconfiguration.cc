@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/count_text.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {

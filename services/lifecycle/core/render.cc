@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/common/count_text.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/grantable.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -17,7 +18,7 @@
 namespace muster::lifecycle {
 
 std::string ShareText(int64_t part, int64_t whole) {
-  return absl::StrCat(part, " of ", whole, whole == 1 ? " Node" : " Nodes");
+  return absl::StrCat(part, " of ", CountText(whole, "Node"));
 }
 
 NodeCounts CountNodes(const PlannedState& planned) {

@@ -13,10 +13,6 @@ constexpr size_t kNamed = 5;
 
 }  // namespace
 
-std::string CountText(int64_t n, absl::string_view noun) {
-  return absl::StrCat(n, " ", noun, n == 1 ? "" : "s");
-}
-
 std::string ListText(const std::vector<std::string>& names) {
   const auto end = names.begin() + static_cast<int64_t>(std::min(names.size(), kNamed));
   std::string out = absl::StrJoin(names.begin(), end, ", ");

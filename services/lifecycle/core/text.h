@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,9 +8,6 @@
 
 // Turns of phrase of messages to people.
 namespace muster::lifecycle {
-
-// `3 Nodes`, `1 Node`.
-std::string CountText(int64_t n, absl::string_view noun);
 
 // `a, b and 7 more`: at most five are named.
 std::string ListText(const std::vector<std::string>& names);

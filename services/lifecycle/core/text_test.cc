@@ -5,12 +5,6 @@
 namespace muster::lifecycle {
 namespace {
 
-TEST(Text, Counts) {
-  EXPECT_EQ(CountText(0, "Node"), "0 Nodes");
-  EXPECT_EQ(CountText(1, "Node"), "1 Node");
-  EXPECT_EQ(CountText(2, "Node"), "2 Nodes");
-}
-
 TEST(Text, NamesFiveAtMost) {
   EXPECT_EQ(ListText({}), "");
   EXPECT_EQ(ListText({"a"}), "a");

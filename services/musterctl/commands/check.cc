@@ -1,5 +1,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/count_text.h"
 #include "services/common/quota_name.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
@@ -62,11 +63,14 @@ absl::Status Check(Session& session) {
   // What does not grow is granted, also of a quota that it is beyond.
   const bool within = *nodes == 0 || answer.verdict() == quota::v1::HoldingAnswer::VERDICT_UNDER;
   const bool fits = within && answer.nodes() == *nodes;
-  session.env.out << Label(id) << ": " << *nodes
-                  << (fits ? " Nodes fit; then " : " Nodes do not fit: ") << Text(answer) << "\n";
+  session.env.out << Label(id) << ": " << CountText(*nodes, "Node")
+                  << (*nodes == 1 ? (fits ? " fits; then " : " does not fit: ")
+                                  : (fits ? " fit; then " : " do not fit: "))
+                  << Text(answer) << "\n";
   PrintHolders(answer, session);
   if (fits) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(*nodes, " Nodes are not within quota"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat(CountText(*nodes, "Node"), *nodes == 1 ? " is" : " are", " not within quota"));
 }
 
 }  // namespace muster::musterctl

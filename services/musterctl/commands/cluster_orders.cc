@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "services/common/count_text.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
@@ -69,9 +70,10 @@ absl::Status Allow(Session& session) {
   request.set_validate_only(line.Has("dry-run"));
   const auto cluster = session.api.AllowRemovals(request);
   if (!cluster.ok()) return WithFlagNames(cluster.status());
-  session.env.out << Label(id) << ": " << *pools << " NodePools and " << *nodes << " Nodes"
-                  << (line.Has("dry-run") ? " might" : " may") << " go, until "
-                  << FormatTime(cluster->removal_allowance().expire_time()) << "\n";
+  session.env.out << Label(id) << ": " << CountText(*pools, "NodePool") << " and "
+                  << CountText(*nodes, "Node") << (line.Has("dry-run") ? " might" : " may")
+                  << " go, until " << FormatTime(cluster->removal_allowance().expire_time())
+                  << "\n";
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "services/common/count_text.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
@@ -23,17 +24,17 @@ std::string QueueLine(const capacity::v1::QueuePlace& queue) {
   const std::string wait = queue.has_wait() ? absl::StrCat(Text(queue.wait().earliest()), " to ",
                                                            Text(queue.wait().latest()))
                                             : "unknown";
-  return absl::StrCat("Place ", queue.place(), " in the queue, ", queue.nodes_ahead(),
-                      " Nodes ahead; wait ", wait, ".\n");
+  return absl::StrCat("Place ", queue.place(), " in the queue, ",
+                      CountText(queue.nodes_ahead(), "Node"), " ahead; wait ", wait, ".\n");
 }
 
 absl::Status ExplainClaim(Session& session, const ResourceId& id, bool wide) {
   ASSIGN_OR_RETURN(const capacity::v1::ExplainClaimResponse response,
                    session.api.ExplainClaim(IdOfName(Kind::kClaim, id.id)));
   const capacity::v1::Claim& claim = response.claim();
-  session.env.out << Label(id) << ": " << claim.machines_size() << " of " << claim.nodes()
-                  << " Nodes held, " << claim.outstanding() << " outstanding ("
-                  << ClaimReasonWord(claim.reason()) << ").\n";
+  session.env.out << Label(id) << ": " << claim.machines_size() << " of "
+                  << CountText(claim.nodes(), "Node") << " held, " << claim.outstanding()
+                  << " outstanding (" << ClaimReasonWord(claim.reason()) << ").\n";
   if (claim.has_queue()) session.env.out << QueueLine(claim.queue());
   if (response.obstacles().empty()) return absl::OkStatus();
   std::vector<std::vector<std::string>> rows;

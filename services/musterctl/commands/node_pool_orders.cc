@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "services/common/count_text.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
@@ -54,7 +55,7 @@ void TellReconfiguration(Session& session, const ResourceId& id,
   session.env.out << Label(id) << ": reconfiguration " << reconfiguration.number()
                   << (session.line.Has("dry-run") ? " would be " : " is ")
                   << ReconfigurationStateWord(reconfiguration.state()) << ", "
-                  << reconfiguration.rebooted_nodes() << " Nodes rebooted\n";
+                  << CountText(reconfiguration.rebooted_nodes(), "Node") << " rebooted\n";
 }
 
 // `reconfiguration NAME...`, as it always was, or the NodePools as elsewhere.

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "services/common/condition_names.h"
+#include "services/common/count_text.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
@@ -91,9 +92,10 @@ RolloutProgress WithoutReconfiguration(const NodePool& pool, const ResourceId& i
       FindCondition(pool, condition::kNodeReconfigurationRequired);
   const bool is_known = said != nullptr && said->observed_generation() >= pool.generation();
   if (is_known && said->reason() == reason::kAllNodesUpToDate) {
-    return {absl::StrCat(label, " is up to date: ", pool.status().current_nodes(), " Nodes at ",
-                         pool.status().node_profile().empty() ? "no configuration yet"
-                                                              : pool.status().node_profile()),
+    return {absl::StrCat(
+                label, " is up to date: ", CountText(pool.status().current_nodes(), "Node"), " at ",
+                pool.status().node_profile().empty() ? "no configuration yet"
+                                                     : pool.status().node_profile()),
             true,
             {}};
   }

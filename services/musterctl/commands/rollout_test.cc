@@ -107,7 +107,7 @@ TEST_F(RolloutTest, StatusWaitsUntilItIsOver) {
       "No reconfiguration runs; musterctl reconfigure nodepool/train begins one\n");
   api_.pools = {ReferencePool()};
   EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kDone);
-  EXPECT_EQ(out(), "nodepool/train is up to date: 1 Nodes at np-0123456789ab\n");
+  EXPECT_EQ(out(), "nodepool/train is up to date: 1 Node at np-0123456789ab\n");
 }
 
 // As while the server was away.
@@ -379,7 +379,8 @@ TEST_F(RolloutTest, HistoryUndoPauseResume) {
   EXPECT_EQ(out(), "nodepool/train rolled back: it is at np-old\n");
   EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "--to-revision=1"}), kDone);
   EXPECT_EQ(RunLine({"rollout", "pause", "np/train"}), kDone);
-  EXPECT_EQ(RunLine({"rollout", "resume", "np/train"}), kDone);
+  EXPECT_EQ(RunLine({"rollout", "resume", "np/train", "--timeout=3s"}), kDone);
+  EXPECT_EQ(options_.timeout, absl::Seconds(3));
   const std::string uid = ReferencePool().uid();
   EXPECT_THAT(api_.calls, ElementsAre("rollback " + uid + " ", "rollback " + uid + " np-old",
                                       "control 0 train", "control 1 train"));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/condition_names.h"
+#include "services/common/count_text.h"
 #include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/words.h"
 
@@ -17,13 +18,12 @@ using Preview = lifecycle::v1::NodePoolPreview;
 // Victims that are named; of more their number is said.
 constexpr int64_t kNamedVictims = 10;
 
-std::string Nodes(int64_t count) { return absl::StrCat(count, count == 1 ? " Node" : " Nodes"); }
-
 std::string Quota(const Preview::Quota& quota) {
   const std::string change = quota.delta() == 0  ? "as now"
                              : quota.delta() > 0 ? absl::StrCat(quota.delta(), " more than now")
                                                  : absl::StrCat(-quota.delta(), " fewer than now");
-  const std::string charged = absl::StrCat(Nodes(quota.nodes()), " charged, ", change, "; ");
+  const std::string charged =
+      absl::StrCat(CountText(quota.nodes(), "Node"), " charged, ", change, "; ");
   if (quota.reason() == reason::kInternalError) return charged + "quota could not be asked";
   if (quota.reason() == reason::kNotSet) return charged + "NotSet: there is no quota";
   return absl::StrCat(charged, quota.reason(), ": ", quota.held(), " of ", quota.limit(), " held");
@@ -37,12 +37,12 @@ std::string Capacity(const Preview::Capacity& capacity) {
                    capacity.reclaimable_nodes(), " reclaimable; ");
   if (capacity.place() == 0) return asked + "granted at once";
   return absl::StrCat(asked, "place ", capacity.place(), " in the queue behind ",
-                      Nodes(capacity.nodes_ahead()));
+                      CountText(capacity.nodes_ahead(), "Node"));
 }
 
 std::string Grantable(const Preview& preview) {
   return absl::StrCat(
-      Nodes(preview.grantable_nodes()), " at most, by ",
+      CountText(preview.grantable_nodes(), "Node"), " at most, by ",
       preview.grantable_nodes_bound_by() == reason::kBoundByQuota ? "quota" : "capacity");
 }
 
@@ -80,7 +80,8 @@ std::string RenderPreview(const Preview& preview) {
   if (preview.victim_count() > 0) add("victims:       ", Victims(preview));
   add("configuration: ", Configuration(preview));
   if (preview.nodes_to_reboot() > 0)
-    add("reboots:       ", absl::StrCat(Nodes(preview.nodes_to_reboot()), " to be rebooted"));
+    add("reboots:       ",
+        absl::StrCat(CountText(preview.nodes_to_reboot(), "Node"), " to be rebooted"));
   return out;
 }
 

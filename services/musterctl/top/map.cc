@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/count_text.h"
 
 namespace muster::musterctl::top {
 namespace {
@@ -61,10 +62,6 @@ size_t SharedStart(const std::vector<Rack>& racks) {
   if (racks.size() == 1 && !shared.empty()) shared.remove_suffix(1);
   const size_t mark = shared.find_last_of("-/._");
   return mark == absl::string_view::npos ? 0 : mark + 1;
-}
-
-std::string Captioned(size_t count, absl::string_view one) {
-  return absl::StrCat(count, " ", one, count == 1 ? "" : "s");
 }
 
 // The caption of each block: which it is, and how much of it is free, in columns.
@@ -143,7 +140,7 @@ Line TitleOf(const std::vector<Block>& blocks) {
   for (const Block& block : blocks) {
     for (const Rack& rack : block.racks) machines += rack.machines.size();
   }
-  return Line("FLEET", Style::kTitle).Add(absl::StrCat("  ", Captioned(machines, "machine")));
+  return Line("FLEET", Style::kTitle).Add(absl::StrCat("  ", CountText(machines, "machine")));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "services/common/condition_names.h"
+#include "services/common/count_text.h"
 #include "services/common/quota_name.h"
 #include "services/common/resource_name.h"
 #include "services/musterctl/print/table.h"
@@ -26,8 +27,6 @@ std::string ShortPool(const std::string& name) {
   const auto parts = MatchName("organizations/*/clusters/*/nodePools/*", name);
   return parts ? absl::StrCat((*parts)[0], "/", (*parts)[1], "/", (*parts)[2]) : name;
 }
-
-std::string Nodes(int64_t count) { return absl::StrCat(count, count == 1 ? " Node" : " Nodes"); }
 
 struct Refusal {
   int64_t nodes = 0;
@@ -118,8 +117,8 @@ std::string BarOf(const QuotaRow& row) {
 std::string NotesOf(const QuotaRow& row, absl::Time now) {
   std::vector<std::string> notes;
   if (row.refusal.pools > 0) {
-    notes.push_back(absl::StrCat(row.refusal.nodes, " refused to ", row.refusal.pools,
-                                 row.refusal.pools == 1 ? " pool" : " pools"));
+    notes.push_back(
+        absl::StrCat(row.refusal.nodes, " refused to ", CountText(row.refusal.pools, "pool")));
   }
   if (row.set && row.held > row.limit) notes.emplace_back("over its limit");
   if (row.override_end != absl::InfinitePast()) {
@@ -217,14 +216,14 @@ void AddClaims(const std::vector<const capacity::v1::Claim*>& claims, absl::Time
   Columns columns;
   for (const capacity::v1::Claim* claim : claims) {
     const absl::Time begin = QueueTimeOf(*claim);
-    columns.AddRow(
-        {{ShortPool(claim->pool())},
-         {claim->zone()},
-         {claim->instance_type()},
-         {ComputeClassWord(claim->compute_class())},
-         {absl::StrCat(claim->outstanding(), " of ", Nodes(claim->nodes())), Style::kWarn},
-         {begin == absl::InfiniteFuture() ? "" : absl::StrCat("for ", Ago(begin, now))},
-         {StandingOf(*claim)}});
+    columns.AddRow({{ShortPool(claim->pool())},
+                    {claim->zone()},
+                    {claim->instance_type()},
+                    {ComputeClassWord(claim->compute_class())},
+                    {absl::StrCat(claim->outstanding(), " of ", CountText(claim->nodes(), "Node")),
+                     Style::kWarn},
+                    {begin == absl::InfiniteFuture() ? "" : absl::StrCat("for ", Ago(begin, now))},
+                    {StandingOf(*claim)}});
   }
   AddRows(columns, section);
 }
@@ -266,8 +265,8 @@ Section QueueTable(const Fleet& fleet, const View& view) {
   }
   int64_t outstanding = 0;
   for (const capacity::v1::Claim* claim : claims) outstanding += claim->outstanding();
-  section.title.Add(absl::StrCat("  ", Nodes(outstanding), " for ", claims.size(),
-                                 claims.size() == 1 ? " claim" : " claims"));
+  section.title.Add(absl::StrCat("  ", CountText(outstanding, "Node"), " for ",
+                                 CountText(static_cast<int64_t>(claims.size()), "claim")));
   if (!claims.empty() && QueueTimeOf(*claims.front()) != absl::InfiniteFuture())
     section.title.Add(
         absl::StrCat(", the oldest for ", Ago(QueueTimeOf(*claims.front()), view.now)));

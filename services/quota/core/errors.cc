@@ -1,6 +1,7 @@
 #include "services/quota/core/errors.h"
 
 #include "absl/strings/str_cat.h"
+#include "services/common/count_text.h"
 #include "services/common/error.h"
 
 namespace muster::error {
@@ -20,11 +21,10 @@ absl::Status Exhausted(absl::string_view reason, absl::string_view quota, absl::
 
 absl::Status QuotaExceeded(absl::string_view quota, int64_t limit, int64_t held, int64_t own,
                            int64_t asked) {
-  return Exhausted(
-      "QUOTA_EXCEEDED", quota,
-      absl::StrCat(quota, " has no room for ", asked, asked == 1 ? " Node" : " Nodes", ": limit ",
-                   limit, ", held ", held, ", of which ", own, " by the pool itself."),
-      limit, held, asked);
+  return Exhausted("QUOTA_EXCEEDED", quota,
+                   absl::StrCat(quota, " has no room for ", CountText(asked, "Node"), ": limit ",
+                                limit, ", held ", held, ", of which ", own, " by the pool itself."),
+                   limit, held, asked);
 }
 
 absl::Status QuotaNotSet(absl::string_view quota, int64_t held, int64_t asked) {
