@@ -27,7 +27,7 @@ void PrintHolders(const quota::v1::HoldingAnswer& answer, Session& session) {
   PrintTable({"NODES", "UID", "NODEPOOL"}, rows, false, session);
   if (answer.other_holders() > 0) {
     session.env.out << absl::StrCat("and ", answer.other_holders(), " more with ",
-                                    answer.other_nodes(), " Nodes\n");
+                                    CountText(answer.other_nodes(), "Node"), "\n");
   }
 }
 

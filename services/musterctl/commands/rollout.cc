@@ -127,9 +127,10 @@ RolloutProgress ProgressOf(const NodePool& pool, const ResourceId& id) {
   const std::string label = Label(id);
   const Reconfiguration& reconfiguration = pool.reconfiguration();
   const std::string which = absl::StrCat("reconfiguration ", reconfiguration.number());
-  const std::string waiting = absl::StrCat(
-      "Waiting for ", which, " of ", label, ": ", reconfiguration.rebooted_nodes(),
-      " Nodes rebooted, ", Behind(pool), " not at ", pool.status().node_profile(), " yet");
+  const std::string waiting =
+      absl::StrCat("Waiting for ", which, " of ", label, ": ",
+                   CountText(reconfiguration.rebooted_nodes(), "Node"), " rebooted, ", Behind(pool),
+                   " not at ", pool.status().node_profile(), " yet");
   switch (reconfiguration.state()) {
     case Reconfiguration::STATE_RUNNING:
       return {absl::StrCat(waiting, "..."), false, {}};
@@ -145,8 +146,8 @@ RolloutProgress ProgressOf(const NodePool& pool, const ResourceId& id) {
       const bool is_of_some =
           !reconfiguration.machines().empty() && !pool.status().has_waiting_node_configuration();
       if (!is_of_some && !(of_all.is_over && of_all.end.ok())) return of_all;
-      return {absl::StrCat(label, ": ", which, " is DONE, ", reconfiguration.rebooted_nodes(),
-                           " Nodes rebooted"),
+      return {absl::StrCat(label, ": ", which, " is DONE, ",
+                           CountText(reconfiguration.rebooted_nodes(), "Node"), " rebooted"),
               true,
               {}};
     }

@@ -70,7 +70,7 @@ TEST_F(RolloutTest, StatusWaitsUntilItIsOver) {
   EXPECT_EQ(out(),
             "Waiting for reconfiguration 2 of nodepool/train: 0 Nodes rebooted, 3 not at "
             "np-0123456789ab yet...\n"
-            "Waiting for reconfiguration 2 of nodepool/train: 1 Nodes rebooted, 2 not at "
+            "Waiting for reconfiguration 2 of nodepool/train: 1 Node rebooted, 2 not at "
             "np-0123456789ab yet...\n"
             "the server is away, trying again\n"
             "nodepool/train: reconfiguration 2 is DONE, 3 Nodes rebooted\n");

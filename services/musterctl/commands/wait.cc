@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "services/common/condition_names.h"
+#include "services/common/count_text.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/for_each.h"
@@ -62,9 +63,9 @@ absl::StatusOr<std::vector<std::string>> Absent(Session& session, const std::str
   if (absent.empty()) return absent;
   const size_t all = absent.size();
   absent.resize(std::min(all, kNamed));
-  return std::vector<std::string>{absl::StrCat(
-      all, " of ", nodes.size(), " Nodes not in service: ", absl::StrJoin(absent, ", "),
-      all > kNamed ? ", ..." : "")};
+  return std::vector<std::string>{absl::StrCat(all, " of ", CountText(std::ssize(nodes), "Node"),
+                                               " not in service: ", absl::StrJoin(absent, ", "),
+                                               all > kNamed ? ", ..." : "")};
 }
 
 // Why the server does not say that a pool is Ready; empty: it does.
@@ -87,8 +88,8 @@ std::vector<std::string> Missing(Session& session, const ResourceId& id,
     return {std::string(pool.status().message())};
   }
   if (deleted)
-    return {absl::StrCat(pool->status().current_nodes() + pool->status().in_progress(),
-                         " Nodes are left")};
+    return {absl::StrCat(
+        CountText(pool->status().current_nodes() + pool->status().in_progress(), "Node"), " left")};
   if (pool->has_delete_time()) return {"it is being deleted"};
   if (std::string unready = Unready(*pool); !unready.empty()) return {std::move(unready)};
   auto absent = Absent(session, id.id);
