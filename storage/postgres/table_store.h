@@ -22,6 +22,7 @@
 #include "absl/types/span.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
+#include "storage/postgres/journal_packing.h"
 #include "storage/postgres/later_fields.h"
 #include "storage/postgres/sql_table.h"
 #include "storage/postgres/store.h"
@@ -92,7 +93,8 @@ using RestOfRow = std::function<std::string(const Row&)>;
 
 // The column `later`: the fields of the row's message that no other column holds. These are the
 // ones that only a later release knows, if it wrote the row, and `rest`. Where other columns say
-// something else of the same field, this column counts.
+// something else of the same field, this column counts. It is read packed, too
+// (journal_packing.h): the next release may write it so.
 template <class Row, class Messages>
 SqlColumn<Row> LaterColumn(Messages messages, RestOfRow<Row> rest) {
   return {"later", "bytea",
@@ -103,7 +105,7 @@ SqlColumn<Row> LaterColumn(Messages messages, RestOfRow<Row> rest) {
           [messages](const char* text, Row& row) {
             if (text == nullptr) return;
             auto message = messages.Plain(row);
-            if (!messages.Merge(FromSqlBytes(text), message))
+            if (!messages.Merge(Unpack("", FromSqlBytes(text)), message))
               throw std::runtime_error(absl::StrCat("Not of a ", Row::kKind, ": later"));
             absl::StatusOr<Row> whole = messages.from_proto(message);
             if (!whole.ok()) throw std::runtime_error(whole.status().ToString());

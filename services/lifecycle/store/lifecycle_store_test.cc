@@ -12,6 +12,7 @@
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/store/lease_store.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
+#include "storage/postgres/journal_packing.h"
 #include "storage/postgres/testing/plan_test_base.h"
 #include "storage/postgres/testing/schema_test_base.h"
 #include "storage/postgres/testing/store_test_base.h"
@@ -243,6 +244,34 @@ TEST_F(LifecycleStoreTest, WhatSeldomChangesOfANodeStandsLast) {
   EXPECT_GT(alike_at_end(before, after), 8 * 50);
   EXPECT_GT(alike_at_end(after, in_production), 8 * 50 + 20) << "conditions, too";
   EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(node.name), node);
+}
+
+TEST_F(LifecycleStoreTest, WhatTheNextReleasePacksOfARowIsRead) {
+  ASSERT_THAT(Put([](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(FullPool());
+              }),
+              IsOk());
+  lifecycle::Node node = FullNode("g1", lifecycle::NodeState::kProduction);
+  ASSERT_THAT(Put([&](StagedState<State>& o) { o.Put(node); }), IsOk());
+  const std::string plain = absl::HexStringToBytes(
+      database_.QueryValue("SELECT encode(later, 'hex') FROM lifecycle.node"));
+  const std::string packed = storage::Pack("", plain);
+  ASSERT_TRUE(storage::IsStillPacked(packed));
+  const auto set = [&](const std::string& later) {
+    database_.Query(absl::StrCat("UPDATE lifecycle.node SET later = decode('",
+                                 absl::BytesToHexString(later), "', 'hex')"));
+  };
+  set(packed);
+  EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(node.name), node);
+  set(packed.substr(0, packed.size() / 2));
+  EXPECT_FALSE(runner_
+                   .Run([&](Transaction& tx) {
+                     store_->Load(tx, [](const Revised<State::Change>&) {});
+                     return absl::OkStatus();
+                   })
+                   .ok())
+      << "never half of it";
 }
 
 // The release before does not know Node.desired.cordon_time, compares what it has of it in memory,
