@@ -325,8 +325,11 @@ void ExpectAll(const Simulation& sim, const Spec& a) {
   }
 }
 
+// Each is a life of many passes.
+constexpr uint64_t kLives = 5'000;
+
 TEST(PlanProperty, ThereAndBackEndsWhereItBegan) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kLives; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     Simulation sim(seed);
