@@ -295,18 +295,29 @@ Request ProbeOf(const Call<Request, Response, T>& call) {
 // nothing since would carry it out.
 struct PeerClient::Guard {
   explicit Guard(std::shared_ptr<PeerBreaker> its) : breaker(std::move(its)) {}
+  // A call holds its channel. The last who does must not be one of gRPC's threads: with the last
+  // channel of the process go those threads, and whoever lets go of it waits for them.
+  ~Guard() {
+    if (const auto context = probing.lock()) context->TryCancel();
+    under_way.Wait(absl::InfiniteDuration());
+  }
 
   // `send(call, done)`: as `call` was sent, or would have been.
   template <class Call, class Send>
   void Ended(const Call& call, Send send) {
     const PeerBreaker::Outcome outcome = OutcomeOf(call.status);
     if (outcome != PeerBreaker::Outcome::kAnswered) {
-      probe = [its = breaker, one = ProbeOf(call), send] {
+      probe = [this, one = ProbeOf(call), send] {
         auto again = std::make_shared<Call>();
         again->request = one;
         rpc::PrepareCall(again->context, kProbeTimeout);
-        send(*again,
-             [again, its](const grpc::Status& status) { its->ProbeEnded(OutcomeOf(status)); });
+        probing = std::shared_ptr<grpc::ClientContext>(again, &again->context);
+        under_way.Begin();
+        send(*again, [this, again](const grpc::Status& status) mutable {
+          breaker->ProbeEnded(OutcomeOf(status));
+          again.reset();
+          under_way.End();
+        });
       };
     }
     if (call.sent) breaker->Ended(outcome, call.Names());
@@ -320,6 +331,8 @@ struct PeerClient::Guard {
 
   const std::shared_ptr<PeerBreaker> breaker;
   std::function<void()> probe = {};
+  std::weak_ptr<grpc::ClientContext> probing = {};  // the last probe's
+  Latch under_way = {};
   absl::StatusCode logged = absl::StatusCode::kOk;
 };
 

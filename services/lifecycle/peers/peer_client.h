@@ -48,8 +48,8 @@ class PeerClient {
 
   explicit PeerClient(const Peers& peers);
   // With breakers: a service that stays silent is not asked any more until it has answered a probe.
-  // Then `on_back` is called, from any thread, perhaps after the PeerClient is gone. Ask, Probe and
-  // Forget are for one thread.
+  // Then `on_back` is called, from any thread; the end of the PeerClient waits for it. Ask, Probe
+  // and Forget are for one thread.
   PeerClient(const Peers& peers, const SteadyClock* clock, PeerBreaker::OnBack on_back);
 
   // Sends the probes whose time has come, and does not wait for them.

@@ -4,10 +4,14 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/latch.h"
 #include "services/common/log.h"
 #include "services/lifecycle/peers/known_claims.h"
 #include "services/lifecycle/peers/testing/fake_peers.h"
@@ -120,6 +124,29 @@ TEST_F(PeerClientTest, OneThatAnswersAgainIsAskedAgain) {
     EXPECT_THAT(back_, ElementsAre(HasSubstr("nodePools/a"), HasSubstr("nodePools/b")));
   }
   EXPECT_EQ(Ask(kLong)[1].snapshot.answers.claim.state, Claim::State::kHere);
+}
+
+// A probe under way holds its channel. If that of the process's last channel outlived the client,
+// gRPC's own threads would have to wait for their end.
+TEST_F(PeerClientTest, EndsAfterItsProbes) {
+  Awaited<bool> begun;
+  Awaited<bool> gone;
+  std::optional<bool> outlived;
+  auto client =
+      std::make_unique<PeerClient>(peers_.channels(), &clock_, [&](const std::set<std::string>&) {
+        begun.Set(true);
+        outlived = gone.WaitFor(absl::Milliseconds(200)).has_value();
+      });
+  peers_.quota.SetAway(true);
+  std::vector<PoolPass> passes = Passes();
+  client->Ask(absl::MakeSpan(passes), kLong);
+  peers_.quota.SetAway(false);
+  clock_.Advance(PeerBreaker::kProbeEvery);
+  client->Probe();
+  begun.Wait();
+  client.reset();
+  gone.Set(true);
+  EXPECT_EQ(outlived, false);
 }
 
 // It hears of nothing else before: what its pool has taken back meanwhile would be carried out.

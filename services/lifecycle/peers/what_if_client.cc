@@ -98,9 +98,11 @@ WhatIfClient::WhatIfClient(const Peers& peers)
       capacity_(cv1::CapacityService::NewStub(peers.capacity)) {}
 
 WhatIfClient::~WhatIfClient() {
-  MutexLock lock(mutex_);
-  for (QuotaCall* call : open_) call->context.TryCancel();
-  while (!open_.empty()) ended_.Wait(mutex_);
+  {
+    MutexLock lock(mutex_);
+    for (QuotaCall* call : open_) call->context.TryCancel();
+  }
+  under_way_.Wait(absl::InfiniteDuration());
 }
 
 QuotaTold WhatIfClient::AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout) const {
@@ -120,15 +122,20 @@ void WhatIfClient::AskQuota(const Pool& pool, int64_t charge, absl::Duration tim
     MutexLock lock(mutex_);
     open_.insert(call);
   }
+  under_way_.Begin();
   quota_->async()->CheckQuota(
       &call->context, &call->request, &call->response,
       [this, call, charge, then = std::make_shared<Told>(std::move(then))](grpc::Status status) {
         (*then)(status.ok() ? ToldOf(charge, std::move(call->response))
                             : ToldOf(charge, rpc::FromGrpcStatus(status)));
-        const std::unique_ptr<QuotaCall> ended(call);
-        MutexLock lock(mutex_);
-        open_.erase(call);
-        ended_.SignalAll();
+        {
+          MutexLock lock(mutex_);
+          open_.erase(call);
+        }
+        // Before the end is told: the last who holds its channel must not be one of gRPC's threads
+        // (PeerClient::Guard).
+        delete call;
+        under_way_.End();
       });
 }
 

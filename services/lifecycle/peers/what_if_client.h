@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/common/from_peer.h"
+#include "services/common/latch.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/peers/peers.h"
@@ -58,8 +59,8 @@ class WhatIfClient {
   const std::unique_ptr<capacity::v1::CapacityService::Stub> capacity_;
   mutable muster::error::SilenceLog silence_;
   mutable Mutex mutex_;
-  mutable CondVar ended_;
   mutable std::set<QuotaCall*> open_ MUSTER_GUARDED_BY(mutex_);
+  mutable Latch under_way_;  // likewise, until they are gone
 };
 
 }  // namespace muster::lifecycle
