@@ -176,6 +176,8 @@ constexpr EventWord WordOf(EventReason reason) { return {TextOf(reason), TypeOf(
 
 // Of the events that the Kubernetes adapter tells on its own, beside lifecycle's.
 inline constexpr EventWord kNodeUnknownEvent = {"CWNodeUnknown", EventType::kWarning};
+inline constexpr EventWord kNodeDeletionRefusedEvent = {"CWNodeDeletionRefused",
+                                                        EventType::kWarning};
 inline constexpr EventWord kRemovalsHeldEvent = {"CWRemovalsHeld", EventType::kWarning};
 inline constexpr EventWord kNodeActiveEvent = {"NodeCWActive"};  // of the first edition alone
 

@@ -131,6 +131,12 @@ void Adapter::MakeReconcilers() {
       },
       [this](const std::string& pool) { pools_->Add(pool); },
       [this](const std::string& node, const std::string& message) {
+        events_->TellOfNodeOnce(
+            node, kNodeDeletionRefusedEvent,
+            absl::StrCat("Muster is done with this Node, and the API server refuses to delete it: ",
+                         message));
+      },
+      [this](const std::string& node, const std::string& message) {
         if (options_.edition == Edition::kFirst)
           events_->TellOfNode(node, kNodeActiveEvent, message);
       }});

@@ -51,6 +51,8 @@ class NodeReconciler {
     std::function<void(const std::string& pool)> metadata_turned = {};
     // Called when it has changed what the API server refuses of that pool's Nodes.
     std::function<void(const std::string& pool)> refusals_turned = {};
+    // Called when the API server refuses to delete that v1 Node, each time; with what it says.
+    std::function<void(const std::string& node, const std::string& message)> deletion_refused = {};
     // Called when it has changed what a v1 Node shows of whether it has work.
     std::function<void(const std::string& node, const std::string& message)> work_turned = {};
     const SteadyClock* steady = TheSteadyClock();

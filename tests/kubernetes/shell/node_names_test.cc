@@ -30,8 +30,11 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // Takes every report.
 class LifecycleOfNodes final : public LifecycleOfCluster {
@@ -219,6 +222,25 @@ TEST_F(NodeNamesTest, WhatAnEarlierLifeLeftGoesThoughSomethingOfThisOneIsRefused
                         .count = 1'000});
   EXPECT_FALSE(Reconcile().ok());
   EXPECT_FALSE(IsThere("old"));
+}
+
+TEST_F(NodeNamesTest, WhereAPolicyKeepsItThatIsTold) {
+  EndOld();
+  LetOldGo();
+  Know(Node::STATE_PRODUCTION);
+  api_server_.FailNext({.verb = "DELETE", .code = 403, .message = "kept by a policy"});
+  EXPECT_FALSE(Reconcile().ok());
+  EXPECT_TRUE(IsThere("old"));
+  EXPECT_THAT(undeleted_, ElementsAre(AllOf(StartsWith("old: "), HasSubstr("kept by a policy"))));
+}
+
+TEST_F(NodeNamesTest, AServerThatIsAwayRefusesNoDeletion) {
+  EndOld();
+  LetOldGo();
+  Know(Node::STATE_PRODUCTION);
+  api_server_.FailNext({.verb = "DELETE", .code = 503});
+  EXPECT_FALSE(Reconcile().ok());
+  EXPECT_THAT(undeleted_, IsEmpty());
 }
 
 // In a history that is not accepted what Muster says of lives proves nothing.

@@ -108,6 +108,10 @@ class ReconcilerTestBase : public ::testing::Test {
         .refusals = &refusals_,
         .metadata_turned = [](const std::string&) {},
         .refusals_turned = [](const std::string&) {},
+        .deletion_refused =
+            [this](const std::string& node, const std::string& message) {
+              undeleted_.push_back(absl::StrCat(node, ": ", message));
+            },
         .work_turned = [this](const std::string&,
                               const std::string& message) { turned_.push_back(message); },
         .steady = clock});
@@ -145,7 +149,8 @@ class ReconcilerTestBase : public ::testing::Test {
   std::unique_ptr<kubernetes::Writer> writer_;
   std::unique_ptr<kubernetes::Identity> identity_;
   std::optional<kubernetes::Reporter> reporter_;
-  std::vector<std::string> turned_;  // what was told of whether Nodes have work
+  std::vector<std::string> turned_;     // what was told of whether Nodes have work
+  std::vector<std::string> undeleted_;  // what was told of v1 Nodes that may not be deleted
   std::optional<kubernetes::NodeReconciler> nodes_;
 };
 
