@@ -6,19 +6,10 @@
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
-namespace {
-
-bool IsRefusal(const absl::Status& status) {
-  return ErrorOf(status).code != 0 &&
-         (absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status));
-}
-
-}  // namespace
-
 MetadataRefusals::Turned MetadataRefusals::Note(const Pool& pool, const std::string& machine,
                                                 const absl::Status& written) {
   if (written.ok()) return Forget(machine);
-  if (!IsRefusal(written)) return {};
+  if (!IsForbiddenOrInvalid(written)) return {};
   std::string said = Cut(written.message(), kMostSaid);
   MutexLock lock(mutex_);
   const auto before = pools_.find(machine);

@@ -52,9 +52,9 @@ std::string BudgetOf(const absl::Status& status) {
   return "";
 }
 
-// Whether a refusal says anything of the object: not so where the API server is away, busy or too
+// Whether a refusal says anything of the Pod: not so where the API server is away, busy or too
 // slow, or lost a race.
-bool IsAboutTheObject(const absl::Status& refused) {
+bool IsAboutThePod(const absl::Status& refused) {
   return !absl::IsUnavailable(refused) && !absl::IsAborted(refused) &&
          !absl::IsResourceExhausted(refused) && !absl::IsDeadlineExceeded(refused) &&
          !absl::IsUnauthenticated(refused) && !absl::IsCancelled(refused);
@@ -298,7 +298,8 @@ absl::Status NodeReconciler::Delete(const NodeObject& object) {
   const absl::Status status = parts_.writer->Delete(PathOf(object), object.uid);
   if (status.ok()) log::Info("the Node object was deleted", {{"node", object.name}});
   if (status.ok() || absl::IsNotFound(status)) return absl::OkStatus();
-  if (IsAboutTheObject(status)) parts_.deletion_refused(object.name, std::string(status.message()));
+  if (IsForbiddenOrInvalid(status))
+    parts_.deletion_refused(object.name, std::string(status.message()));
   return status;
 }
 
@@ -333,10 +334,10 @@ absl::Duration NodeReconciler::Ask(const PodEviction& eviction, Memory& memory) 
     return answered + kEvictionRetry;
   }
   std::string budget = BudgetOf(status);
-  if (budget.empty() && IsAboutTheObject(status)) TellUnasked(*eviction.pod, status);
+  if (budget.empty() && IsAboutThePod(status)) TellUnasked(*eviction.pod, status);
   EvictionRetry& retry = memory.retries[uid];
   // What held it holds until the Pod is answered otherwise.
-  if (budget.empty() && retry.mode == eviction.mode && !IsAboutTheObject(status))
+  if (budget.empty() && retry.mode == eviction.mode && !IsAboutThePod(status))
     budget = std::move(retry.budget);
   const absl::Duration pause = std::max(kEvictionRetry, ErrorOf(status).retry_after);
   retry = {eviction.mode, answered + pause, std::move(budget)};

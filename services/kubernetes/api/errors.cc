@@ -160,4 +160,9 @@ ApiError ErrorOf(const absl::Status& status) {
   return error;
 }
 
+bool IsForbiddenOrInvalid(const absl::Status& status) {
+  return ErrorOf(status).code != 0 &&
+         (absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status));
+}
+
 }  // namespace muster::kubernetes

@@ -19,6 +19,9 @@ struct ApiError {
   std::vector<std::pair<std::string, std::string>> causes = {};  // details.causes: reason, message
 };
 ApiError ErrorOf(const absl::Status& status);
+// Whether the server refused what was asked, as rights, admission policies and schemas do: it will
+// the next time. Not so where it is away, busy, or lost a race.
+bool IsForbiddenOrInvalid(const absl::Status& status);
 
 // The longest pause that an API server may ask for. One that asks for more (eleven days were seen)
 // would be out of sight until somebody starts the adapter again.
