@@ -4,7 +4,6 @@
 #include "services/common/condition_names.h"
 #include "services/common/count_text.h"
 #include "services/common/error.h"
-#include "services/lifecycle/core/text.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
 
 namespace muster::lifecycle {

@@ -8,7 +8,6 @@
 #include "services/common/condition_names.h"
 #include "services/common/count_text.h"
 #include "services/lifecycle/core/limits.h"
-#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {

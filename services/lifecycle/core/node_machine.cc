@@ -9,7 +9,6 @@
 #include "services/common/count_text.h"
 #include "services/common/error.h"
 #include "services/lifecycle/core/conditions.h"
-#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {

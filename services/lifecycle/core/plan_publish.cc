@@ -11,7 +11,6 @@
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/render.h"
-#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -20,7 +20,6 @@
 #include "services/lifecycle/core/reconfiguration.h"
 #include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/render_parts.h"
-#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -7,7 +7,6 @@
 #include "services/common/condition_names.h"
 #include "services/common/count_text.h"
 #include "services/lifecycle/core/conditions.h"
-#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {
