@@ -14,8 +14,7 @@
 //           02  of the message without its first field, which is field 1, the key
 //           A zstd frame without its magic number; the frame tells the message's size.
 //
-// The column `later` of a row is read in both ways, too, and written plain: the release before
-// reads no other.
+// So stands the column `later` of a row, too, without a key.
 //
 // No message begins with 07: that is no field's tag. All releases that know packed changes read
 // both; one that does not says of a packed one that it cannot be read.

@@ -93,14 +93,14 @@ using RestOfRow = std::function<std::string(const Row&)>;
 
 // The column `later`: the fields of the row's message that no other column holds. These are the
 // ones that only a later release knows, if it wrote the row, and `rest`. Where other columns say
-// something else of the same field, this column counts. It is read packed, too
-// (journal_packing.h): the next release may write it so.
+// something else of the same field, this column counts. Packed (journal_packing.h), and read as the
+// releases before wrote it, too, which is plain.
 template <class Row, class Messages>
 SqlColumn<Row> LaterColumn(Messages messages, RestOfRow<Row> rest) {
   return {"later", "bytea",
           [messages, rest = std::move(rest)](const Row& row, SqlArray& out) {
             const std::string bytes = (rest ? rest(row) : "") + messages.LaterOf(row);
-            bytes.empty() ? out.AddNull() : out.AddBytes(bytes);
+            bytes.empty() ? out.AddNull() : out.AddBytes(Pack("", bytes));
           },
           [messages](const char* text, Row& row) {
             if (text == nullptr) return;

@@ -52,8 +52,9 @@ namespace {
 
 // --- what has no column of its own: lists, maps, and what nobody asks of SQL ---
 //
-// It is in `later`, which the release before reads, too. That release wrote JSON, into `detail`,
-// which takes Postgres four times as long to write, and us half as long again.
+// It is in `later`, which the release before reads, too. Releases before it wrote JSON, into
+// `detail` and `status`, which takes Postgres four times as long to write, and us half as long
+// again, and is three times as long in the write-ahead log.
 
 lifecycle::v1::Node MessageOf(const Node& node) {
   // Borrowed, not copied.
@@ -125,6 +126,7 @@ std::string RestOf(const Pool& pool) {
   account.clear_granted_nodes();
   account.clear_requested_nodes();
   account.clear_removed_nodes();
+  rest.mutable_status()->Swap(whole.mutable_status());
   if (whole.has_reconfiguration())
     rest.mutable_reconfiguration()->Swap(whole.mutable_reconfiguration());
   return rest.SerializeAsString();
@@ -137,7 +139,7 @@ void SetDetail(lifecycle::v1::NodePool&& detail, Pool& pool) {
   pool.reconfiguration = std::move(parsed->reconfiguration);
 }
 
-// As the release before wrote it; where other columns say something else, these count.
+// As releases before wrote it; where other columns say something else, these count.
 template <class Message, class Row>
 SqlColumn<Row> Detail() {
   return Json<Message, Row>(
@@ -180,8 +182,9 @@ SqlTable<Pool> Pools() {
            [](lifecycle::v1::NodePoolSpec&& spec, Pool& pool) {
              pool.spec = lifecycle::FromProto(spec);
            }),
+       // As releases before wrote it; now it is in `later`.
        Json<lifecycle::v1::NodePoolStatus, Pool>(
-           "status", [](const Pool& pool) { return lifecycle::ToProto(pool.status); },
+           "status", [](const Pool&) { return lifecycle::v1::NodePoolStatus(); },
            [](lifecycle::v1::NodePoolStatus&& status, Pool& pool) {
              pool.status = lifecycle::FromProto(status);
            }),

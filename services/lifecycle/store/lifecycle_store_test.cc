@@ -13,6 +13,7 @@
 #include "services/lifecycle/store/lease_store.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "storage/postgres/journal_packing.h"
+#include "storage/postgres/json.h"
 #include "storage/postgres/testing/plan_test_base.h"
 #include "storage/postgres/testing/schema_test_base.h"
 #include "storage/postgres/testing/store_test_base.h"
@@ -86,6 +87,17 @@ lifecycle::Node FullNode(const std::string& machine, lifecycle::NodeState state)
 class LifecycleStoreTest : public StagedStoreTest<State> {
  protected:
   LifecycleStoreTest() : StagedStoreTest("lifecycle", NewLifecycleStore()) {}
+
+  // The column `later` of the only row of `table`, as it stands and unpacked.
+  std::string StoredLater(absl::string_view table) {
+    return absl::HexStringToBytes(
+        database_.QueryValue(absl::StrCat("SELECT encode(later, 'hex') FROM lifecycle.", table)));
+  }
+  std::string Later(absl::string_view table) { return Unpack("", StoredLater(table)); }
+  void SetLater(absl::string_view table, absl::string_view bytes) {
+    database_.Query(absl::StrCat("UPDATE lifecycle.", table, " SET later = decode('",
+                                 absl::BytesToHexString(bytes), "', 'hex')"));
+  }
 };
 
 TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
@@ -149,10 +161,10 @@ TEST_F(LifecycleStoreTest, FieldsOfALaterReleaseAreKept) {
   add(later, "of the pool");
   add(*later.mutable_spec(), "of the spec");
   add(*later.mutable_status()->mutable_waiting_node_configuration(), "of what is not there");
-  database_.Query(absl::StrCat(
+  SetLater("node_pool", Later("node_pool") + later.SerializeAsString());
+  database_.Query(
       "UPDATE lifecycle.node_pool SET spec = spec || '{\"ofTomorrow\": [1]}', status = status || "
-      "'{\"ofTomorrow\": {}}', detail = detail || '{\"ofTomorrow\": 1}', later = decode('",
-      absl::BytesToHexString(later.SerializeAsString()), "', 'hex')"));
+      "'{\"ofTomorrow\": {}}', detail = detail || '{\"ofTomorrow\": 1}'");
   database_.Query("UPDATE lifecycle.node SET detail = detail || '{\"ofTomorrow\": 1}'");
 
   const State loaded = Loaded();
@@ -222,8 +234,7 @@ TEST_F(LifecycleStoreTest, WhatSeldomChangesOfANodeStandsLast) {
   node.desired.labels = labels;
   const auto stored = [&](const lifecycle::Node& put) {
     EXPECT_THAT(Put([&](StagedState<State>& o) { o.Put(put); }), IsOk());
-    return absl::HexStringToBytes(
-        database_.QueryValue("SELECT encode(later, 'hex') FROM lifecycle.node"));
+    return Later("node");
   };
   labels["node.coreweave.cloud/state"] = "zap";
   node.desired.labels = labels;
@@ -246,7 +257,7 @@ TEST_F(LifecycleStoreTest, WhatSeldomChangesOfANodeStandsLast) {
   EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(node.name), node);
 }
 
-TEST_F(LifecycleStoreTest, WhatTheNextReleasePacksOfARowIsRead) {
+TEST_F(LifecycleStoreTest, TheRestOfARowIsPackedAndReadPlainToo) {
   ASSERT_THAT(Put([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
                 o.Put(FullPool());
@@ -254,17 +265,14 @@ TEST_F(LifecycleStoreTest, WhatTheNextReleasePacksOfARowIsRead) {
               IsOk());
   lifecycle::Node node = FullNode("g1", lifecycle::NodeState::kProduction);
   ASSERT_THAT(Put([&](StagedState<State>& o) { o.Put(node); }), IsOk());
-  const std::string plain = absl::HexStringToBytes(
-      database_.QueryValue("SELECT encode(later, 'hex') FROM lifecycle.node"));
-  const std::string packed = storage::Pack("", plain);
-  ASSERT_TRUE(storage::IsStillPacked(packed));
-  const auto set = [&](const std::string& later) {
-    database_.Query(absl::StrCat("UPDATE lifecycle.node SET later = decode('",
-                                 absl::BytesToHexString(later), "', 'hex')"));
-  };
-  set(packed);
+  const std::string packed = StoredLater("node");
+  ASSERT_TRUE(IsStillPacked(packed));
+  const std::string plain = Unpack("", packed);
+  ASSERT_GT(plain.size(), packed.size());
   EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(node.name), node);
-  set(packed.substr(0, packed.size() / 2));
+  SetLater("node", plain);
+  EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(node.name), node) << "of the release before";
+  SetLater("node", packed.substr(0, packed.size() / 2));
   EXPECT_FALSE(runner_
                    .Run([&](Transaction& tx) {
                      store_->Load(tx, [](const Revised<State::Change>&) {});
@@ -290,8 +298,7 @@ TEST_F(LifecycleStoreTest, WhichCordonIsMeantIsAlikeInJournalAndTablesAndNotRead
   ASSERT_THAT(put(node), IsOk());
   const auto stored = [&] {
     lifecycle::v1::Node later;
-    EXPECT_TRUE(later.ParseFromString(absl::HexStringToBytes(
-        database_.QueryValue("SELECT encode(later, 'hex') FROM lifecycle.node"))));
+    EXPECT_TRUE(later.ParseFromString(Later("node")));
     return later.desired();
   };
   const auto told = [&] {
@@ -305,8 +312,7 @@ TEST_F(LifecycleStoreTest, WhichCordonIsMeantIsAlikeInJournalAndTablesAndNotRead
 
   lifecycle::v1::Node former;
   former.mutable_desired()->mutable_cordon_time()->set_seconds(1);
-  database_.Query(absl::StrCat("UPDATE lifecycle.node SET later = later || decode('",
-                               absl::BytesToHexString(former.SerializeAsString()), "', 'hex')"));
+  SetLater("node", Later("node") + former.SerializeAsString());
   ASSERT_EQ(stored().cordon_time().seconds(), 1);
   EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(node.name), node);
 
@@ -335,13 +341,11 @@ TEST_F(LifecycleStoreTest, AMessageThatWasTakenAwayStaysAwayInJournalAndTables) 
   const std::string bytes = store_->Encode(journal_.back());
   EXPECT_THAT(bytes, ::testing::Not(::testing::HasSubstr("of the pending one")));
   EXPECT_EQ(*Loaded().table<lifecycle::Pool>().Find(kPool), without);
-  EXPECT_EQ(database_.QueryValue(
-                "SELECT position('of the pending one'::bytea IN later) FROM lifecycle.node_pool"),
-            "0");
+  EXPECT_THAT(Later("node_pool"), ::testing::Not(::testing::HasSubstr("of the pending one")));
 }
 
-// It had what has no column of its own as JSON, and nothing of it in `later`.
-TEST_F(LifecycleStoreTest, RowsAsTheReleaseBeforeWroteThem) {
+// What has no column of its own stood as JSON, and nothing of it in `later`.
+TEST_F(LifecycleStoreTest, RowsAsReleasesBeforeWroteThem) {
   lifecycle::Pool pool = FullPool();
   pool.account.prefill_nodes = 2;
   pool.account.scaled_to = 5;
@@ -352,12 +356,13 @@ TEST_F(LifecycleStoreTest, RowsAsTheReleaseBeforeWroteThem) {
                 o.Put(node);
               }),
               IsOk());
-  EXPECT_EQ(database_.QueryValue("SELECT DISTINCT n.detail = '{}' AND p.detail = '{}' FROM "
-                                 "lifecycle.node n, lifecycle.node_pool p"),
+  EXPECT_EQ(database_.QueryValue("SELECT DISTINCT n.detail = '{}' AND p.detail = '{}' AND "
+                                 "p.status = '{}' FROM lifecycle.node n, lifecycle.node_pool p"),
             "t");
-  database_.Query(
-      R"(UPDATE lifecycle.node_pool SET later = NULL, detail = '{"account": {"prefillNodes": "2",
-          "scaledTo": "5", "generation": "9"}}')");
+  const std::string status = ToJson(lifecycle::ToProto(pool.status));
+  database_.Query(absl::StrCat("UPDATE lifecycle.node_pool SET later = NULL, status = '", status,
+                               R"(', detail = '{"account": {"prefillNodes": "2",
+                                    "scaledTo": "5", "generation": "9"}}')"));
   database_.Query(
       R"(UPDATE lifecycle.node SET later = NULL, detail = '{
           "desired": {"labels": {"a": "b"}, "annotations": {"c": "d"},
@@ -369,7 +374,8 @@ TEST_F(LifecycleStoreTest, RowsAsTheReleaseBeforeWroteThem) {
 
   pool.account.scaled_to = 6;  // from now on as this one writes
   ASSERT_THAT(Put([&](StagedState<State>& o) { o.Put(pool); }), IsOk());
-  EXPECT_EQ(database_.QueryValue("SELECT detail FROM lifecycle.node_pool"), "{}");
+  EXPECT_EQ(database_.QueryValue("SELECT detail = '{}' AND status = '{}' FROM lifecycle.node_pool"),
+            "t");
   EXPECT_EQ(ContentsOf(Loaded()), ContentsOf(state_));
 }
 
@@ -416,8 +422,7 @@ TEST_F(LifecycleStoreTest, WhatIsKnownByNowWithinAMessageLeavesTheRestOfIt) {
   lifecycle::v1::NodePool later;
   later.mutable_spec()->set_description("d");
   later.mutable_account()->set_claim_unknown(true);
-  database_.Query(absl::StrCat("UPDATE lifecycle.node_pool SET later = decode('",
-                               absl::BytesToHexString(later.SerializeAsString()), "', 'hex')"));
+  SetLater("node_pool", Later("node_pool") + later.SerializeAsString());
   lifecycle::Pool expected = FullPool();
   expected.spec.description = "d";
   expected.account.claim_unknown = true;
