@@ -90,6 +90,9 @@ class Connection {
   // session. Anything sent to it now would have an unknown outcome.
   bool HasNews() const { return IsReadable(raw_.sock()); }
   int64_t losses() const { return losses_; }
+  // When its server was started, as the server says it: another server has another time.
+  const std::string& server_start() const { return server_start_; }
+  void SetServerStart(std::string time) { server_start_ = std::move(time); }
   // The connection must not be used again.
   void MarkBroken() { broken_ = true; }
   bool broken() const { return broken_; }
@@ -116,6 +119,7 @@ class Connection {
   RawConnection raw_;
   const int64_t losses_;
   const std::shared_ptr<AskedSocket> asked_;
+  std::string server_start_;
   std::string warning_;
   Warnings warnings_;  // after what it refers to
   std::set<std::string> prepared_;

@@ -125,13 +125,15 @@ std::unique_ptr<Connection> ConnectionPool::Connect() {
   // A pooler would lose the session's settings, and a session whose commit is in doubt can be ended
   // only by its true process number.
   const int said = connection->raw().backendpid();
-  const int is =
-      pqxx::nontransaction(connection->raw()).exec1("SELECT pg_backend_pid()")[0].as<int>();
+  const pqxx::row session = pqxx::nontransaction(connection->raw())
+                                .exec1("SELECT pg_backend_pid(), pg_postmaster_start_time()::text");
+  const int is = session[0].as<int>();
   if (said != is) {
     throw pqxx::broken_connection(
         absl::StrCat("the session is said to be process ", said, " and is ", is,
                      ": a pooler such as pgbouncer is in between; connect to PostgreSQL itself"));
   }
+  connection->SetServerStart(session[1].c_str());
   CheckTimesAreOurs(connection->libpq());  // which a pooler may not have passed on
   options_.writable_host->Learn({PQhost(connection->libpq()), PQport(connection->libpq())});
   return connection;

@@ -18,6 +18,7 @@
 #include "services/common/cause.h"
 #include "storage/postgres/connection.h"
 #include "storage/postgres/journal.h"
+#include "storage/postgres/lost_session.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/patience.h"
@@ -203,6 +204,22 @@ TEST_F(RoleTakenTest, WhoHoldsTheHeadIsEnded) {
                   "free head"),
               IsOk());
   EXPECT_EQ(ended, 1);
+}
+
+// After a failover another session may have its number.
+TEST_F(ConnectionPoolTest, ALostSessionIsEndedAtItsOwnServerOnly) {
+  ConnectionPool other(Connect(), 1);
+  const auto lent = other.Acquire(absl::InfiniteDuration());
+  ASSERT_THAT(lent.status(), IsOk());
+  const SessionId session{(*lent)->raw().backendpid(), (*lent)->server_start()};
+  ASSERT_NE(session.server_start, "");
+  const auto end = [&](const SessionId& lost) {
+    return runner_.Run([&](Transaction& tx) { return EndSession(tx, lost); });
+  };
+  EXPECT_THAT(end({session.process, "2026-01-01 00:00:00+00"}), IsOk());
+  EXPECT_FALSE((*lent)->HasNews());
+  EXPECT_THAT(end(session), IsOk());
+  EXPECT_TRUE((*lent)->HasNews());
 }
 
 // A server that hangs has not ended them, and each would be waited for.

@@ -14,6 +14,7 @@
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
+#include "storage/postgres/lost_session.h"
 #include "storage/postgres/transaction.h"
 
 namespace muster::storage {
@@ -68,22 +69,6 @@ std::string SqlStateOf(const pqxx::insufficient_resources& error) {
   if (dynamic_cast<const pqxx::disk_full*>(&error) != nullptr) return "53100";
   if (dynamic_cast<const pqxx::out_of_memory*>(&error) != nullptr) return "53200";
   return "53000";
-}
-
-// Waits for the session's end for 250 ms at most; the caller asks again.
-constexpr Statement kEndSession = {"session_end",
-                                   "SELECT pg_terminate_backend(pid, 250) FROM pg_stat_activity"
-                                   " WHERE pid = $1 AND datname = current_database()"
-                                   " AND usename = session_user AND pid <> pg_backend_pid()"};
-
-// Makes sure that the session commits nothing any more: its server process may not even have read
-// yet what was sent to it. DEADLINE_EXCEEDED: it has not ended yet.
-absl::Status EndSession(Transaction& tx, int pid) {
-  for (const auto& row : tx.ExecAsLogin(kEndSession, pid)) {
-    if (!row[0].as<bool>())
-      return absl::DeadlineExceededError("The lost session has not ended yet.");
-  }
-  return absl::OkStatus();
 }
 
 // Ends a transaction of which a statement failed, so that the connection serves others.
@@ -188,7 +173,7 @@ struct TransactionRunner::Sent::Parts {
   std::optional<ConnectionPool::Loan> loan = {};
   std::optional<Transaction> tx = {};  // on the loan
   bool committing = false;             // what became of it must be known
-  int session = 0;                     // the process that serves it
+  SessionId session = {};              // that has it
   absl::Duration began = TheSteadyClock()->Now();
   absl::Duration commits = {};
 };
@@ -232,7 +217,7 @@ TransactionRunner::Sent TransactionRunner::Send(const TransactionBody& body,
     connection.TakeWarning();
     parts->commits = TheSteadyClock()->Now();
     parts->committing = tx.Changes();
-    parts->session = connection.raw().backendpid();
+    parts->session = {connection.raw().backendpid(), connection.server_start()};
     tx.SendCommit();
     std::move(unsent).Cancel();
     return {};
@@ -257,7 +242,7 @@ absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve
       return Committed(connection, matters, parts->committing, parts->began, parts->commits);
     });
   }
-  const int session = parts->session;
+  const SessionId session = parts->session;
   parts.reset();  // its connection serves whoever settles
   if (result.outcome == Outcome::kInDoubt) {
     result = SettleDoubt(std::move(result), [&](Transaction& tx) -> absl::StatusOr<bool> {
