@@ -14,8 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "services/common/error.h"
-#include "services/rpc/deferred_call.h"
 #include "services/rpc/dispatch.h"
+#include "services/rpc/limits.h"
 #include "services/rpc/request_bounds.h"
 
 namespace muster::rpc::internal {
@@ -85,12 +85,14 @@ void CheckedHandler::RunHandler(const HandlerParameter& param) {
       held->refusal = guard_.NoMemory();
     if (held->refusal.ok())
       held->refusal = admission_.LetIn(*caller, *request, held->bytes, noted.place, unsure);
-    noted.caller = std::move(caller);
     if (unsure) {
       deferred = MakeUnsureCall(method, param, held->inner);
-    } else if (held->refusal.ok() && !admission_.Begins(noted.place)) {
+    } else if (!held->refusal.ok()) {
+      deferred = KeptBack(*caller, method, param, *held);
+    } else if (!admission_.Begins(noted.place)) {
       deferred = MakeCallInLine(method, param, held->inner);
     }
+    noted.caller = std::move(caller);
   } catch (const std::bad_alloc&) {
     held->refusal = NoMemoryForRequest();
   }
@@ -106,6 +108,22 @@ void CheckedHandler::RunHandler(const HandlerParameter& param) {
   } else {
     inner_.Run(param, held->inner);
   }
+}
+
+std::shared_ptr<DeferredCall> CheckedHandler::KeptBack(const access::Caller& caller,
+                                                       const DeferredMethod& method,
+                                                       const HandlerParameter& param,
+                                                       const Held& held) const {
+  const bool may = unary_ && absl::IsResourceExhausted(held.refusal) &&
+                   held.bytes <= kMostBytesKeptBack && !guard_.IsMemoryShort();
+  if (!may) return nullptr;
+  RefusalPace& pace = guard_.refusals();
+  const absl::Duration wait = pace.KeepBack(caller.principal);
+  if (wait <= absl::ZeroDuration()) return nullptr;
+  absl::Cleanup undo = [&pace] { pace.Answered(); };
+  auto call = MakeRefusedCall(method, param, held.inner, held.refusal, wait, pace);
+  std::move(undo).Cancel();
+  return call;
 }
 
 absl::Status CheckedHandler::Check(grpc_call* call, grpc_byte_buffer* bytes,

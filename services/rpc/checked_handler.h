@@ -6,10 +6,13 @@
 #include <grpcpp/support/status.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "absl/status/status.h"
+#include "services/access/caller.h"
 #include "services/access/method_access.h"
 #include "services/rpc/admission.h"
+#include "services/rpc/deferred_call.h"
 #include "services/rpc/guard.h"
 #include "services/rpc/inner_handler.h"
 
@@ -25,6 +28,7 @@ class CheckedHandler final : public grpc::internal::MethodHandler {
                  const access::PlaceOf& place_of, const access::CatchUp& catch_up,
                  const access::Answered& answered)
       : type_(*method.input_type()),
+        unary_(!method.server_streaming()),
         closed_(closed),
         spared_(Guard::IsSpared(method.name())),
         guard_(guard),
@@ -46,8 +50,12 @@ class CheckedHandler final : public grpc::internal::MethodHandler {
 
   absl::Status Check(grpc_call* call, grpc_byte_buffer* bytes, bool& for_operators) const;
   absl::Status Unparsable() const;
+  // The refused call, if it is to be kept back (RefusalPace).
+  std::shared_ptr<DeferredCall> KeptBack(const access::Caller& caller, const DeferredMethod& method,
+                                         const HandlerParameter& param, const Held& held) const;
 
   const google::protobuf::Descriptor& type_;
+  const bool unary_;
   const bool closed_;
   const bool spared_;
   const Guard& guard_;

@@ -167,6 +167,35 @@ class Unsure final : public DeferredCall {
   std::shared_ptr<DeferredCall> self_ MUSTER_GUARDED_BY(mutex_);
 };
 
+class KeptBack final : public DeferredCall {
+ public:
+  KeptBack(const DeferredMethod& method, const InnerHandler::Parameter& param, void* inner,
+           absl::Status refusal, absl::Duration wait, RefusalPace& pace)
+      : DeferredCall(method, param, inner),
+        refusal_(std::move(refusal)),
+        wait_(wait),
+        pace_(pace) {}
+
+  // Called when it has waited, at the call's deadline, or at the end of the server, by the thread
+  // of `calls`, which has taken it out.
+  void Expire(const absl::Status&) override {
+    const std::shared_ptr<DeferredCall> self = std::move(self_);
+    pace_.Answered();
+    End(refusal_);
+  }
+
+ private:
+  void Begin() override {
+    self_ = std::static_pointer_cast<KeptBack>(shared_from_this());
+    core_->calls.Add(this, std::min(deadline_, NowForDeadlines() + wait_));
+  }
+
+  const absl::Status refusal_;
+  const absl::Duration wait_;
+  RefusalPace& pace_;
+  std::shared_ptr<DeferredCall> self_;
+};
+
 }  // namespace
 
 std::shared_ptr<DeferredCall> MakeCallInLine(const DeferredMethod& method,
@@ -177,6 +206,13 @@ std::shared_ptr<DeferredCall> MakeCallInLine(const DeferredMethod& method,
 std::shared_ptr<DeferredCall> MakeUnsureCall(const DeferredMethod& method,
                                              const InnerHandler::Parameter& param, void* inner) {
   return std::make_shared<Unsure>(method, param, inner);
+}
+
+std::shared_ptr<DeferredCall> MakeRefusedCall(const DeferredMethod& method,
+                                              const InnerHandler::Parameter& param, void* inner,
+                                              absl::Status refusal, absl::Duration wait,
+                                              RefusalPace& pace) {
+  return std::make_shared<KeptBack>(method, param, inner, std::move(refusal), wait, pace);
 }
 
 }  // namespace muster::rpc::internal

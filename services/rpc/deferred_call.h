@@ -11,6 +11,7 @@
 #include "services/rpc/caller_limits.h"
 #include "services/rpc/dispatch.h"
 #include "services/rpc/inner_handler.h"
+#include "services/rpc/refusal_pace.h"
 
 namespace muster::rpc::internal {
 
@@ -61,5 +62,11 @@ std::shared_ptr<DeferredCall> MakeCallInLine(const DeferredMethod& method,
 // caught up.
 std::shared_ptr<DeferredCall> MakeUnsureCall(const DeferredMethod& method,
                                              const InnerHandler::Parameter& param, void* inner);
+// A call that was refused, and is told so after `wait`, or at its deadline; then `pace` is, too.
+// That must outlive the call.
+std::shared_ptr<DeferredCall> MakeRefusedCall(const DeferredMethod& method,
+                                              const InnerHandler::Parameter& param, void* inner,
+                                              absl::Status refusal, absl::Duration wait,
+                                              RefusalPace& pace);
 
 }  // namespace muster::rpc::internal

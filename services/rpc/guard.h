@@ -20,6 +20,7 @@
 #include "services/common/memory_limit.h"
 #include "services/rpc/caller_limits.h"
 #include "services/rpc/change_limits.h"
+#include "services/rpc/refusal_pace.h"
 
 namespace muster::rpc {
 
@@ -41,6 +42,7 @@ class Guard {
         tokens_(std::move(tokens)),
         memory_(memory),
         limits_(limits, clock),
+        refusals_(clock),
         changes_(limits.changes_per_minute) {}
 
   // Who calls, with its rights by the present policy. `proves`: a token's signature is checked,
@@ -76,6 +78,8 @@ class Guard {
                                             int64_t request_bytes = 0) const;
   // The calls that are at work, and those that wait in line.
   CallerLimits& limits() const { return limits_; }
+  // The calls that were refused as their caller has too much.
+  RefusalPace& refusals() const { return refusals_; }
   // Whether the policy gives the caller other rights by now.
   bool IsOutdated(const access::Caller& caller) const;
   // The status with which watches of such callers end: OUT_OF_RANGE (POLICY_CHANGED), as one that
@@ -108,6 +112,7 @@ class Guard {
   const TokenCheck tokens_;
   MemoryLimit* const memory_;
   mutable CallerLimits limits_;
+  mutable RefusalPace refusals_;
   mutable ChangeLimits changes_;
   mutable std::atomic<int64_t> unauthenticated_ = 0;
   mutable std::atomic<int64_t> denied_ = 0;
