@@ -74,13 +74,33 @@ std::string Round::ChooseToCome(const Claim& claim) const {
   // longest": so what is held longest is the last to be missed.
   if (machine(ids[0]).state == MachineState::kHeld)
     KeepLeast(ids, [&](const std::string& id) { return ShareLost(machine(id).claim); });
-  if (machine(ids[0]).state == MachineState::kHeld) KeepOfOnePool(ids);
+  if (machine(ids[0]).state == MachineState::kHeld) {
+    const std::string pool = machine(SoReclaimed(claim, ids)).claim;
+    // Pools of the same share: the text does not say which is first.
+    KeepLeast(ids, [&](const std::string& id) { return machine(id).claim == pool ? 0 : 1; });
+  }
   KeepLeast(ids, [&](const std::string& id) { return absl::UnixEpoch() - machine(id).held_since; });
+  return SoReclaimed(claim, ids);
+}
+
+std::string Round::SoReclaimed(const Claim& claim, const Ids& ids) const {
+  // Those with the same labels stand in for each other: which is for whom may change.
+  const auto for_claim = [&](const auto& labels) {
+    return std::any_of(guide_.begin(), guide_.end(), [&](const auto& after) {
+      return after.second.earmark == claim.uid && after.second.labels == labels;
+    });
+  };
+  std::string best = ids[0];
+  int best_rank = 2;
   for (const std::string& id : ids) {
     const auto after = guide_.find(id);
-    if (after != guide_.end() && after->second.reclaim_time.has_value()) return id;
+    if (after == guide_.end() || !after->second.reclaim_time.has_value()) continue;
+    const int rank = for_claim(after->second.labels) ? 0 : 1;
+    if (rank >= best_rank) continue;
+    best = id;
+    best_rank = rank;
   }
-  return ids[0];
+  return best;
 }
 
 // How much of it the pool will have lost with one machine more, in parts of a million.
@@ -93,19 +113,6 @@ int64_t Round::ShareLost(const std::string& uid) const {
     if (machine.state == MachineState::kReclaiming) ++lost;
   }
   return 1'000'000 * lost / held;
-}
-
-// Pools of the same share: the text does not say which is first.
-void Round::KeepOfOnePool(Ids& ids) const {
-  std::string pool = books_.machines.at(ids[0]).claim;
-  for (const std::string& id : ids) {
-    const auto after = guide_.find(id);
-    if (after == guide_.end() || !after->second.reclaim_time.has_value()) continue;
-    pool = books_.machines.at(id).claim;
-    break;
-  }
-  KeepLeast(ids,
-            [&](const std::string& id) { return books_.machines.at(id).claim == pool ? 0 : 1; });
 }
 
 }  // namespace muster::model
