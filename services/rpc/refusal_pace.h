@@ -23,8 +23,8 @@ class RefusalPace {
   explicit RefusalPace(const SteadyClock* clock = TheSteadyClock()) : clock_(*clock) {}
 
   // How long a refusal of `principal` is to be kept back; zero: it is to be answered at once, as
-  // all are of whoever is refused less than kRefusalsPerSecond times a second. Unless zero, Answered
-  // is to be called once it was answered.
+  // all are of whoever is refused less than kRefusalsPerSecond times a second. Unless it is zero,
+  // Answered is to be called once it was answered.
   absl::Duration KeepBack(absl::string_view principal);
   void Answered();
 

@@ -237,7 +237,8 @@ absl::Status Queue::CheckOrder(const std::vector<std::string>& queue,
                                const std::vector<Grant>& grants) const {
   if (grants.size() != queue.size())
     return absl::InternalError(absl::StrCat(grants.size(), " of ", queue.size(), " were served."));
-  // What one call grants is one commit, which tells of a claim that changes twice where it did first.
+  // What one call grants is one commit, which tells of a claim that changes twice where it did
+  // first.
   for (size_t begin = 0; begin < queue.size(); begin += kStep) {
     std::set<std::string> expected, served;
     for (size_t i = begin; i < std::min(queue.size(), begin + kStep); ++i) {
