@@ -49,6 +49,12 @@ grpc::Status Silent() {
       "It did not answer in time lately; it is asked again once it does."));
 }
 
+// That of one that says OK and answers more or fewer than it was asked.
+grpc::Status WrongNumber() {
+  return rpc::ToGrpcStatus(muster::error::Make(
+      absl::StatusCode::kInternal, "The number of answers is wrong.", {.reason = "INTERNAL"}));
+}
+
 // True when the service accepts no more of us for now. Without a reason in the error it is gRPC
 // that finds a message too large.
 bool IsHeldBack(const grpc::Status& status) {
@@ -132,6 +138,8 @@ struct Call {
     pending.Begin();
     send(*this, [this, &pending](grpc::Status ended) {
       status = std::move(ended);
+      if (status.ok() && response.results_size() != static_cast<int>(slots.size()))
+        status = WrongNumber();
       pending.End();
     });
   }
@@ -139,11 +147,7 @@ struct Call {
   // `take(result)`: the answer in one result.
   template <class Take>
   void Distribute(Take take) {
-    const absl::Status failed =
-        status.ok() && response.results_size() != static_cast<int>(slots.size())
-            ? muster::error::Make(absl::StatusCode::kInternal, "The number of answers is wrong.",
-                                  {.reason = "INTERNAL"})
-            : rpc::FromGrpcStatus(status);
+    const absl::Status failed = rpc::FromGrpcStatus(status);
     for (size_t i = 0; i < slots.size(); ++i) {
       if (!failed.ok()) {
         NoAnswer(*slots[i], failed);

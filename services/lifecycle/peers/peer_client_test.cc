@@ -266,6 +266,21 @@ TEST_F(PeerClientTest, HalfABatchThatQuotaDoesNotAnswerIsNotAnswered) {
   EXPECT_EQ(answers({too_large, fails, away}), Heard::kAway);
 }
 
+// Whose answer is missing is not known: none counts.
+TEST_F(PeerClientTest, OneThatAnswersFewerThanItIsAskedHasNotAnswered) {
+  peers_.quota.SetForgetful(true);
+  std::vector<PoolPass> passes = Passes();
+  EXPECT_EQ(peer_client_.Ask(absl::MakeSpan(passes), kLong), PeerClient::Heard::kFailed);
+  EXPECT_EQ(peer_client_.breakers()[0]->unanswered(), 2U);
+  for (const PoolPass& pass : passes) {
+    EXPECT_EQ(pass.snapshot.answers.holding.state, Holding::State::kAway);
+    EXPECT_THAT(pass.snapshot.answers.holding.error, HasSubstr("number of answers"));
+  }
+  peers_.quota.SetForgetful(false);
+  EXPECT_EQ(peer_client_.Ask(absl::MakeSpan(passes), kLong), PeerClient::Heard::kAnswered);
+  EXPECT_EQ(peer_client_.breakers()[0]->unanswered(), 0U);
+}
+
 // Some pools have so much in their claims that all of them are too much for one request.
 TEST_F(PeerClientTest, ABatchThatIsTooLargeIsAskedInHalves) {
   peers_.capacity.SetMostClaims(1);

@@ -81,6 +81,11 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     MutexLock lock(mutex_);
     entry_refusal_ = std::move(refusal);
   }
+  // Answers all entries of a request but the last.
+  void SetForgetful(bool forgetful) {
+    MutexLock lock(mutex_);
+    forgetful_ = forgetful;
+  }
   // Requests of older generations are refused.
   void SetKnownGeneration(int64_t generation) {
     MutexLock lock(mutex_);
@@ -188,6 +193,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
                                : quota::v1::HoldingAnswer::VERDICT_OVER);
       if (ask.release()) holdings.erase(ask.name());
     }
+    if (forgetful_) response.mutable_results()->RemoveLast();
     return grpc::Status::OK;
   }
 
@@ -201,6 +207,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   grpc::Status refusal_ MUSTER_GUARDED_BY(mutex_);
   std::deque<grpc::Status> next_refusals_ MUSTER_GUARDED_BY(mutex_);
   std::string poison_ MUSTER_GUARDED_BY(mutex_);
+  bool forgetful_ MUSTER_GUARDED_BY(mutex_) = false;
   absl::Status entry_refusal_ MUSTER_GUARDED_BY(mutex_);
   int64_t known_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::function<void()> before_check_ MUSTER_GUARDED_BY(mutex_);
