@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/log.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/api/client.h"
 #include "services/trace/span.h"
 
@@ -44,7 +45,7 @@ void Controller::Stop() {
 
 void Controller::Work() {
   while (const auto item = queue_.Take()) {
-    const absl::Time begin = absl::Now();
+    const absl::Duration begin = TheSteadyClock()->Now();
     trace::Work work(absl::StrCat("reconcile ", name_));
     work.Add("muster.key", item->key);
     const Outcome outcome = reconcile_(item->key);
@@ -52,7 +53,7 @@ void Controller::Work() {
     const Result result = !outcome.status.ok()                       ? Result::kError
                           : outcome.again < absl::InfiniteDuration() ? Result::kRequeueAfter
                                                                      : Result::kSuccess;
-    metrics_.Reconciled(name_, result, item->waited, absl::Now() - begin);
+    metrics_.Reconciled(name_, result, item->waited, TheSteadyClock()->Now() - begin);
     Finish(item->key, outcome);
     queue_.Done(item->key);
   }

@@ -60,7 +60,7 @@ class StandardInterceptor final : public grpc::experimental::Interceptor {
         context_(context),
         method_(method),
         standard_(standard),
-        start_(absl::Now()) {
+        start_(NowForDeadlines()) {
     method_->Started();
   }
 
@@ -79,7 +79,7 @@ class StandardInterceptor final : public grpc::experimental::Interceptor {
     }
     if (methods->QueryInterceptionHookPoint(Point::PRE_SEND_STATUS)) {
       if (!refusal_.ok()) methods->ModifySendStatus(ToGrpcStatus(refusal_));
-      method_->Handled(methods->GetSendStatus().error_code(), absl::Now() - start_);
+      method_->Handled(methods->GetSendStatus().error_code(), NowForDeadlines() - start_);
     }
     methods->Proceed();
   }
@@ -151,11 +151,12 @@ grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(
   const auto& [method, standard] = it->second;
   if (standard != nullptr)
     return new StandardInterceptor(core_->guard, *info->server_context(), method, *standard);
+  const absl::Time now = NowForDeadlines();
   t_next = {info->server_context(),
             {.core = core_,
              .method = method,
-             .arrived = absl::Now(),
-             .default_deadline = NowForDeadlines() + core_->default_deadline}};
+             .arrived = now,
+             .default_deadline = now + core_->default_deadline}};
   return nullptr;
 }
 
@@ -165,7 +166,7 @@ Accounting::Accounting(grpc::ServerContextBase& context, const Dispatch& dispatc
       keeps_(dispatch.keeps),
       request_(dispatch.request),
       caller_(dispatch.caller),
-      start_(dispatch.method != nullptr ? dispatch.arrived : absl::Now()),
+      start_(dispatch.method != nullptr ? dispatch.arrived : NowForDeadlines()),
       info_(ReadCallInfo(context)) {
   if (method_ == nullptr) return;
   method_->Started();
@@ -174,11 +175,12 @@ Accounting::Accounting(grpc::ServerContextBase& context, const Dispatch& dispatc
 
 void Accounting::Handled(grpc::StatusCode code, absl::string_view message,
                          absl::string_view cause) {
-  const absl::Time now = absl::Now();
-  if (method_ != nullptr) method_->Handled(code, now - start_);
+  const absl::Duration took = NowForDeadlines() - start_;
+  if (method_ != nullptr) method_->Handled(code, took);
   if (trace::Recording(info_.trace)) {
+    const absl::Time now = absl::Now();
     trace::Span span = trace::RpcSpan(trace::SpanKind::kServer, info_.trace, info_.parent_span_id,
-                                      method_name(), start_);
+                                      method_name(), now - took);
     const std::string peer = context_.peer();
     span.attributes.push_back({"client.address", peer});
     span.attributes.push_back({"muster.principal", Principal()});
@@ -186,7 +188,7 @@ void Accounting::Handled(grpc::StatusCode code, absl::string_view message,
     trace::EndRpcSpan(span, code, message, now);
     trace::Record(std::move(span));
   }
-  Log(code, message, cause, now);
+  Log(code, message, cause, took);
 }
 
 std::string Accounting::Principal() const {
@@ -194,7 +196,7 @@ std::string Accounting::Principal() const {
 }
 
 void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::string_view cause,
-                     absl::Time now) const {
+                     absl::Duration took) const {
   CallKind kind = KindOf(method_name());
   // NOT_FOUND with a cause: the policy hides the resource. Operators are to see who asked for it.
   const bool hidden = code == grpc::StatusCode::NOT_FOUND && !cause.empty();
@@ -206,7 +208,7 @@ void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::str
   if (!silent) return;
   std::vector<log::Field> fields = {{"method", method_name()},
                                     {"code", CodeName(code)},
-                                    {"duration_ms", absl::ToDoubleMilliseconds(now - start_)},
+                                    {"duration_ms", absl::ToDoubleMilliseconds(took)},
                                     {"request_id", info_.request_id}};
   const Subjects subjects = request_ != nullptr ? SubjectsOf(*request_) : Subjects();
   if (subjects.count == 1) fields.push_back({"resource", subjects.first.front()});

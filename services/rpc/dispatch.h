@@ -50,8 +50,8 @@ struct Dispatch {
   std::shared_ptr<const access::Caller> caller = {};     // null: nobody asked who it is
   CallerLimits::Place place = {};                        // of the call, until it is over
   std::shared_ptr<const void> keeps = {};                // what else lives until then
-  absl::Time arrived = absl::InfinitePast();             // set where there is a method
-  absl::Time default_deadline = absl::InfiniteFuture();  // likewise, by NowForDeadlines
+  absl::Time arrived = absl::InfinitePast();             // where there is a method
+  absl::Time default_deadline = absl::InfiniteFuture();  // likewise; both by NowForDeadlines
 };
 
 // Noted before the handler, on its thread: what is asked, and by whom.
@@ -118,14 +118,14 @@ class Accounting {
  private:
   std::string Principal() const;
   void Log(grpc::StatusCode code, absl::string_view message, absl::string_view cause,
-           absl::Time now) const;
+           absl::Duration took) const;
 
   grpc::ServerContextBase& context_;
   MethodMetrics* const method_;
   const std::shared_ptr<const void> keeps_;  // the request among it, where no handler does
   const google::protobuf::Message* const request_;
   const std::shared_ptr<const access::Caller> caller_;
-  const absl::Time start_;
+  const absl::Time start_;  // NowForDeadlines
   const CallInfo info_;
 };
 

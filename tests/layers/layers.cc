@@ -195,9 +195,9 @@ bool GoesByTheTimeOfDay(absl::string_view path, absl::string_view code) {
   const bool answers = IsIn(path, "storage") || (absl::StartsWith(path, "services/rpc/") &&
                                                  !IsIn(path, "services/rpc/client"));
   if (!answers || IsTest(path)) return false;
-  const absl::string_view uses[] = {"absl::Now() +",  "absl::Now() <", "absl::Now() >",
-                                    "< absl::Now()",  "> absl::Now()", "- absl::Now()",
-                                    "<= absl::Now()", ">= absl::Now()"};
+  const absl::string_view uses[] = {"absl::Now() +", "absl::Now() -",  "absl::Now() <",
+                                    "absl::Now() >", "< absl::Now()",  "> absl::Now()",
+                                    "- absl::Now()", "<= absl::Now()", ">= absl::Now()"};
   return std::any_of(std::begin(uses), std::end(uses),
                      [&](absl::string_view use) { return absl::StrContains(code, use); });
 }
@@ -291,7 +291,7 @@ std::vector<Violation> CheckSource(absl::string_view path, absl::string_view con
     }
     if (GoesByTheTimeOfDay(path, code)) {
       violations.push_back({std::string(path), number, "absl::Now()",
-                            "what a call may take goes by NowForDeadlines"});
+                            "what a call takes and may take goes by NowForDeadlines"});
     }
   }
   return violations;

@@ -149,11 +149,12 @@ TEST(CheckSource, WantsCommentsAsNarrowAsTheCode) {
     EXPECT_THAT(CheckSource("services/quota/x.h", absl::StrCat(allowed, wide)), IsEmpty());
 }
 
-TEST(CheckSource, FindsDeadlinesThatGoByTheTimeOfDay) {
+TEST(CheckSource, FindsWhatGoesByTheTimeOfDay) {
   const std::string bad = "  const absl::Time end = absl::Now() + absl::Seconds(1);\n";
   for (const char* path : {"storage/postgres/x.cc", "services/rpc/x.h"})
     EXPECT_THAT(CheckSource(path, bad), ElementsAre(Field(&Violation::line, 1))) << path;
   EXPECT_THAT(CheckSource("storage/postgres/x.cc", "  if (end < absl::Now()) return;"), SizeIs(1));
+  EXPECT_THAT(CheckSource("services/rpc/x.cc", "  Took(absl::Now() - began);"), SizeIs(1));
   EXPECT_THAT(CheckSource("storage/postgres/x.cc", "  absl::Time began = absl::Now();"), IsEmpty());
   for (const char* path : {"storage/postgres/x_test.cc", "services/rpc/client/x.cc"})
     EXPECT_THAT(CheckSource(path, bad), IsEmpty()) << path;
