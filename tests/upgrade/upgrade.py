@@ -11,6 +11,7 @@ import uuid
 sys.dont_write_bytecode = True
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, f"{TREE}/tests/failover")
+import packing
 import replicas
 
 QUOTAS = [f"organizations/upgrade-{i}/quotas/RNO2A~gd-8xh100ib-i128~default" for i in range(10)]
@@ -91,6 +92,7 @@ class Upgrade:
         self.conninfo = f"host={args.postgres} dbname=muster"
         self.wrong = []
         self.notes, self.noted = {}, 0
+        self.packing = packing.Packing(args.new)
         self.limit_by_each = 0
         self.running, self.started = [], 0
 
@@ -168,9 +170,10 @@ class Upgrade:
                     self.wrong.append(f"the note {note} was taken, and {answer.note} answered")
 
     def check_notes(self, what):
-        stored = dict(self.rows("SELECT name, coalesce(encode(later, 'escape'), '') FROM quota.quota"))
+        rows = self.rows("SELECT name, coalesce(encode(later, 'hex'), '') FROM quota.quota")
+        stored = {name: self.packing.unpack(bytes.fromhex(later)) for name, later in rows}
         for name, note in self.notes.items():
-            if note not in stored.get(name, ""):
+            if note.encode() not in stored.get(name, b""):
                 self.wrong.append(f"{what}: the note of {name} is lost: {note} was taken, its row has {stored.get(name)}")
             for stub, replica in zip(self.stubs, self.running):
                 shown = quota_of(stub, name).note
