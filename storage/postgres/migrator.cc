@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "absl/types/span.h"
 #include "services/common/cause.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
@@ -324,8 +325,9 @@ absl::Status Migrator::CheckVersion(const std::string& conninfo, const std::stri
   Session session(conninfo, std::move(host), patience);
   ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied,
                    ReadAndCompare(session, schema, files));
-  const bool runs = std::all_of(files.begin() + std::min(applied.size(), files.size()), files.end(),
-                                [](const Migration& pending) { return pending.optional; });
+  const auto pending = absl::MakeConstSpan(files).subspan(std::min(applied.size(), files.size()));
+  const bool runs = std::all_of(pending.begin(), pending.end(),
+                                [](const Migration& file) { return file.optional; });
   if (runs) return absl::OkStatus();
   return error::FailedPrecondition(
       "SCHEMA_TOO_OLD", schema,
