@@ -63,8 +63,9 @@ ABSL_FLAG(
     "flag, which cannot read what is packed, and before the way back to one: deploy/install.md.");
 ABSL_FLAG(int64_t, max_calls_per_caller, Defaults().caller_limits.calls,
           "Most calls that one caller may have under way at a time, 1 to 1000000; one more is "
-          "answered RESOURCE_EXHAUSTED. A caller is who a policy file knows: a SPIFFE ID, or all "
-          "who call in plain text from this machine.");
+          "answered RESOURCE_EXHAUSTED, up to half a second late to whoever is told so more than "
+          "1000 times a second. A caller is who a policy file knows: a SPIFFE ID, or all who call "
+          "in plain text from this machine.");
 ABSL_FLAG(
     int64_t, max_running_calls_per_caller, Defaults().caller_limits.running_calls,
     "Of these calls, most that are at work at a time while others call, too, 1 to 1000000 and "

@@ -85,14 +85,14 @@ void CheckedHandler::RunHandler(const HandlerParameter& param) {
       held->refusal = guard_.NoMemory();
     if (held->refusal.ok())
       held->refusal = admission_.LetIn(*caller, *request, held->bytes, noted.place, unsure);
+    noted.caller = std::move(caller);
     if (unsure) {
       deferred = MakeUnsureCall(method, param, held->inner);
     } else if (!held->refusal.ok()) {
-      deferred = KeptBack(*caller, method, param, *held);
+      deferred = KeptBack(*noted.caller, method, param, *held);
     } else if (!admission_.Begins(noted.place)) {
       deferred = MakeCallInLine(method, param, held->inner);
     }
-    noted.caller = std::move(caller);
   } catch (const std::bad_alloc&) {
     held->refusal = NoMemoryForRequest();
   }

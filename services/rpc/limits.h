@@ -45,12 +45,12 @@ inline constexpr int64_t kMaxRequestBytesOfACaller = int64_t{64} << 20;
 inline constexpr double kMaxChangesPerMinute = 6'000;
 
 // How many refusals (RESOURCE_EXHAUSTED) of one caller a second are answered at once; how long the
-// others are kept back at most; how many may be so at a time, of all callers, and of which request
-// at most: they hold what gRPC has of a call.
+// others are kept back at most; how many may be so at a time, of all callers, and how many bytes
+// the request of each may have: it lives on, parsed, as does what gRPC has of the call.
 inline constexpr int kRefusalsPerSecond = 1'000;
 inline constexpr absl::Duration kMostKeptBack = absl::Milliseconds(500);
 inline constexpr int64_t kMostRefusalsKeptBack = 10'000;
-inline constexpr int64_t kMostBytesKeptBack = 1'024;
+inline constexpr int64_t kMostBytesKeptBack = 512;
 
 // A reader of a watch that has not taken a message for so long is late: it sees the past.
 inline constexpr absl::Duration kLateReader = absl::Seconds(10);
