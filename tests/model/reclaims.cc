@@ -83,24 +83,19 @@ std::string Round::ChooseToCome(const Claim& claim) const {
   return SoReclaimed(claim, ids);
 }
 
-std::string Round::SoReclaimed(const Claim& claim, const Ids& ids) const {
+std::string Round::SoReclaimed(const Claim& claim, Ids ids) const {
   // Those with the same labels stand in for each other: which is for whom may change.
   const auto for_claim = [&](const auto& labels) {
     return std::any_of(guide_.begin(), guide_.end(), [&](const auto& after) {
       return after.second.earmark == claim.uid && after.second.labels == labels;
     });
   };
-  std::string best = ids[0];
-  int best_rank = 2;
-  for (const std::string& id : ids) {
+  KeepLeast(ids, [&](const std::string& id) {
     const auto after = guide_.find(id);
-    if (after == guide_.end() || !after->second.reclaim_time.has_value()) continue;
-    const int rank = for_claim(after->second.labels) ? 0 : 1;
-    if (rank >= best_rank) continue;
-    best = id;
-    best_rank = rank;
-  }
-  return best;
+    if (after == guide_.end() || !after->second.reclaim_time.has_value()) return 2;
+    return for_claim(after->second.labels) ? 0 : 1;
+  });
+  return ids[0];
 }
 
 // How much of it the pool will have lost with one machine more, in parts of a million.

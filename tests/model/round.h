@@ -101,7 +101,7 @@ class Round {
   std::string ChooseToCome(const Claim& claim) const;
   int64_t ShareLost(const std::string& uid) const;
   // The one of `ids` that the core reclaims, for the claim if that can be told; else the first.
-  std::string SoReclaimed(const Claim& claim, const Ids& ids) const;
+  std::string SoReclaimed(const Claim& claim, Ids ids) const;
   bool DrainBegan(const Machine& machine) const;
   bool Keeps(absl::Time time) const { return now_ < time + terms_.gang_keep; }
   int64_t NodesOf(const Claim& claim, absl::Time time) const;
